@@ -1,0 +1,240 @@
+"""The Balancer: question and retrieved documents in, an explained selection out."""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Literal
+
+from equipoise._candidates import to_candidates
+from equipoise.errors import DetectorError, InputError
+from equipoise.explain import Plan, explain
+from equipoise.result import Selection
+from equipoise.selection.duplicates import Duplicates, find_copies
+from equipoise.selection.gate import Decision, Gate, GateMode, Verdict, decide
+from equipoise.selection.quota import QuotaRule
+from equipoise.selection.relevance import RelevanceRule
+from equipoise.types import Pick, Quota, SelectionRule, StanceDetector, StanceScore
+
+if TYPE_CHECKING:
+    from equipoise.stance.base import LazyScores
+
+OnError = Literal["raise", "relevance"]
+
+
+class Balancer:
+    """Reselects retrieved documents so that both sides of a contested question are heard.
+
+    Args:
+        detector: labels a document's stance; a `StanceDetector`, or a name or folder that
+            `equipoise.stance.load_detector` takes. None is the bundled local model, loaded on first use.
+        quota: seats for each stance, the pool and the depth.
+        gate: "auto" balances only questions that look contested, "always" every question, "never"
+            none; or a `Gate` with its own threshold.
+        merge_duplicates: True merges exact and near-copies into one seat, False keeps all; or a
+            `Duplicates` with its own threshold.
+        rule: another selection rule in place of the quota (it then decides alone: no gate).
+        on_error: what to do when the detector fails: "raise", or "relevance" to keep the order of
+            relevance and say so in `Selection.failure`.
+        label_chosen: also read the label of every chosen document and of the first k, where the
+            rule needed none of them (for reports; it costs model calls and changes no choice).
+
+    `Balancer(gate="always", merge_duplicates=False)` is the paper's behaviour. A Balancer may be
+    shared between threads when its detector may. Source: SP 3.2 to 3.4; gate and copies are ours.
+
+    >>> from equipoise.testing import FakeDetector
+    >>> balancer = Balancer(detector=FakeDetector({"a": "pro", "b": "pro", "c": "con"}),
+    ...                     quota=Quota(pro=1, con=1, neutral=0))
+    >>> [c.candidate.text for c in balancer.balance("Should it be legal?", ["a", "b", "c"]).chosen]
+    ['a', 'c']
+    """
+
+    def __init__(
+        self,
+        *,
+        detector: StanceDetector | str | None = None,
+        quota: Quota | None = None,
+        gate: GateMode | Gate = "auto",
+        merge_duplicates: bool | Duplicates = True,
+        rule: SelectionRule | None = None,
+        on_error: OnError = "raise",
+        label_chosen: bool = False,
+    ) -> None:
+        if on_error not in ("raise", "relevance"):
+            raise InputError(
+                f'on_error must be "raise" or "relevance", got {on_error!r}'
+            )
+        self._detector = detector
+        self.quota = quota if quota is not None else Quota()
+        self.gate = gate if isinstance(gate, Gate) else Gate(gate)
+        self.duplicates = (
+            Duplicates() if merge_duplicates is True else merge_duplicates or None
+        )
+        self.rule = rule
+        self.on_error = on_error
+        self.label_chosen = label_chosen
+
+    @property
+    def detector(self) -> StanceDetector:
+        """The stance detector; a name is loaded on first use."""
+        if self._detector is None or isinstance(self._detector, str):
+            from equipoise.stance import load_detector
+
+            self._detector = load_detector(self._detector or "default")
+        return self._detector
+
+    @property
+    def detector_name(self) -> str:
+        """The detector's name; before a named one is loaded, the name it was given by."""
+        if self._detector is None or isinstance(self._detector, str):
+            return self._detector or "default"
+        return self._detector.name
+
+    def with_detector(self, detector: StanceDetector) -> "Balancer":
+        """A balancer of the same settings with another detector."""
+        return Balancer(
+            detector=detector,
+            quota=self.quota,
+            gate=self.gate,
+            merge_duplicates=self.duplicates or False,
+            rule=self.rule,
+            on_error=self.on_error,
+            label_chosen=self.label_chosen,
+        )
+
+    def balance(
+        self, question: str, candidates: Iterable[Any] | None, *, k: int | None = None
+    ) -> Selection:
+        """The selection for one question.
+
+        Args:
+            question: a question, claim or topic.
+            candidates: documents in retrieval order, best first: str, dict with "text", Candidate.
+            k: how many to choose; the quota is scaled to it (see `Quota.scaled`). Default: its total.
+
+        Raises:
+            InputError: the question is blank or not a str, k < 1, or a document is malformed.
+            DetectorError: the detector failed and `on_error` is "raise".
+        """
+        began = time.perf_counter()
+        plan = self._prepare(question, candidates, k)
+        prepared = time.perf_counter()
+        scores = self._scores(plan)
+        failure: str | None = None
+        try:
+            decision, picks = self._choose(plan, scores)
+            if self.label_chosen:
+                self._label_shown(plan, scores, picks)
+        except DetectorError as error:
+            if self.on_error == "raise":
+                raise
+            failure = f"{type(error).__name__}: {error}"
+            decision = Decision(
+                Verdict.UNLABELLED, "the stance detector failed", balance=False
+            )
+            picks = self._by_relevance(plan, scores)
+        ended = time.perf_counter()
+        timings = {
+            "prepare": 1e3 * (prepared - began),
+            "label": scores.label_ms,
+            "select": max(0.0, 1e3 * (ended - prepared) - scores.label_ms),
+            "total": 1e3 * (ended - began),
+        }
+        return explain(
+            plan,
+            scores,
+            decision,
+            picks=picks,
+            rule=self._rule_name(plan, decision),
+            by_quota=decision.balance and self.rule is None,
+            timings_ms=timings,
+            settings=self._settings(plan),
+            failure=failure,
+        )
+
+    async def abalance(
+        self, question: str, candidates: Iterable[Any] | None, *, k: int | None = None
+    ) -> Selection:
+        """`balance` in a worker thread, so that the event loop goes on."""
+        import asyncio
+
+        return await asyncio.to_thread(self.balance, question, candidates, k=k)
+
+    def _prepare(
+        self, question: str, candidates: Iterable[Any] | None, k: int | None
+    ) -> Plan:
+        if not isinstance(question, str) or not question.strip():
+            raise InputError(
+                f"the question must be a str that is not blank, got {question!r}"
+            )
+        items, made, unscored = to_candidates(candidates)
+        blank = frozenset(i for i, candidate in enumerate(made) if candidate.is_blank)
+        copies = (
+            find_copies([c.text for c in made], self.duplicates)
+            if self.duplicates
+            else []
+        )
+        quota = (
+            self.quota if k is None or k == self.quota.total else self.quota.scaled(k)
+        )
+        return Plan(
+            question, items, made, unscored, blank, {c.index: c for c in copies}, quota
+        )
+
+    def _scores(self, plan: Plan) -> "LazyScores":
+        from equipoise.stance.base import LazyScores
+
+        # A detector given by name is loaded by the first label that is read, not before.
+        texts = [candidate.text for candidate in plan.candidates]
+        return LazyScores(lambda: self.detector, plan.question, texts)
+
+    def _choose(
+        self, plan: Plan, scores: Sequence[StanceScore]
+    ) -> tuple[Decision, Sequence[Pick]]:
+        if self.rule is not None:
+            rule = self.rule
+            decision = Decision(Verdict.ALWAYS, f"chosen by {rule.name}", balance=True)
+            return decision, rule.select(plan.candidates, scores, skip=plan.skip)
+        decision = decide(
+            self.gate, plan.question, scores, quota=plan.quota, skip=plan.skip
+        )
+        if not decision.balance:
+            return decision, self._by_relevance(plan, scores)
+        return decision, QuotaRule(plan.quota).select(
+            plan.candidates, scores, skip=plan.skip
+        )
+
+    def _by_relevance(self, plan: Plan, scores: Sequence[StanceScore]) -> list[Pick]:
+        return RelevanceRule(plan.quota.total).select(
+            plan.candidates, scores, skip=plan.skip
+        )
+
+    def _label_shown(self, plan: Plan, scores: Sequence[StanceScore], picks: Sequence[Pick]) -> None:
+        shown = {pick.index for pick in picks} | set(range(plan.quota.total))
+        for index in sorted(shown & set(range(len(plan.candidates))) - plan.copies.keys()):
+            _ = scores[index]
+
+    def _rule_name(self, plan: Plan, decision: Decision) -> str:
+        if self.rule is not None:
+            return self.rule.name
+        rule = (
+            QuotaRule(plan.quota)
+            if decision.balance
+            else RelevanceRule(plan.quota.total)
+        )
+        return rule.name
+
+    def _settings(self, plan: Plan) -> dict[str, Any]:
+        return {
+            "detector": self.detector_name,
+            "quota": asdict(plan.quota),
+            "gate": asdict(self.gate),
+            "duplicates": asdict(self.duplicates) if self.duplicates else None,
+            "rule": self.rule.name if self.rule else None,
+            "on_error": self.on_error,
+        }
+
+
+def _duplicates(merge: bool | Duplicates) -> Duplicates | None:
+    if isinstance(merge, Duplicates):
+        return merge
+    return Duplicates() if merge else None

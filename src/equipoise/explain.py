@@ -1,0 +1,193 @@
+"""What happened to every document, told as a Selection."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from equipoise.result import Choice, LeftOut, Merged, Selection, Shortfall
+from equipoise.selection.duplicates import Copy
+from equipoise.selection.gate import Decision, Verdict
+from equipoise.types import Candidate, Pick, Quota, Reason, Stance, StanceScore
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One question's documents, made ready: what the stages pass along."""
+
+    question: str
+    items: Sequence[Any]
+    candidates: Sequence[Candidate]
+    unscored: tuple[int, ...]
+    blank: frozenset[int]
+    copies: Mapping[int, Copy]
+    quota: Quota
+
+    @property
+    def skip(self) -> frozenset[int]:
+        """Indices that take no seat: blank texts and copies."""
+        return self.blank | self.copies.keys()
+
+
+class Seen(Protocol):
+    """What is known of the labels: those read so far, and how many texts a model was asked for."""
+
+    @property
+    def seen(self) -> Mapping[int, StanceScore]:
+        """Scores by index, without asking for more."""
+        ...
+
+    @property
+    def labelled(self) -> int:
+        """Texts that went to the model."""
+        ...
+
+
+def explain(
+    plan: Plan,
+    scores: Seen,
+    decision: Decision,
+    *,
+    picks: Sequence[Pick],
+    rule: str,
+    by_quota: bool,
+    timings_ms: Mapping[str, float],
+    settings: Mapping[str, Any],
+    failure: str | None,
+) -> Selection:
+    """The Selection that `picks` make of `plan`, its documents in retrieval order."""
+    picks = sorted(picks, key=lambda pick: pick.index)
+    known = _with_copies(scores.seen, plan)
+    chosen = tuple(
+        Choice(
+            plan.candidates[pick.index],
+            *_stance(known.get(pick.index)),
+            retrieval_rank=pick.index + 1,
+            reason=pick.reason,
+            item=plan.items[pick.index],
+        )
+        for pick in picks
+    )
+    missing = _missing_side(scores.seen, decision)
+    return Selection(
+        question=plan.question,
+        chosen=chosen,
+        left_out=tuple(_left_out(plan, known, picks, by_quota=by_quota)),
+        composition=_composition(choice.stance for choice in chosen),
+        before=_before(plan, known),
+        decision=decision,
+        one_sided=missing is not None,
+        missing_side=missing,
+        shortfalls=tuple(_shortfalls(plan, known, picks, by_quota=by_quota)),
+        merged=_merged(plan.copies),
+        unscored=plan.unscored,
+        blank=tuple(sorted(index + 1 for index in plan.blank)),
+        labelled=scores.labelled,
+        timings_ms={stage: round(value, 4) for stage, value in timings_ms.items()},
+        quota=plan.quota,
+        rule=rule,
+        settings=settings,
+        failure=failure,
+    )
+
+
+def _stance(score: StanceScore | None) -> tuple[Stance | None, StanceScore | None]:
+    return (score.label, score) if score is not None else (None, None)
+
+
+def _with_copies(seen: Mapping[int, StanceScore], plan: Plan) -> dict[int, StanceScore]:
+    """Labels by index; a copy has the label of the text it repeats, a blank text none."""
+    known = {index: score for index, score in seen.items() if index not in plan.blank}
+    for copy in plan.copies.values():
+        if copy.of in known:
+            known[copy.index] = known[copy.of]
+    return known
+
+
+def _composition(stances: Iterable[Stance | None]) -> dict[str, int]:
+    counts = Counter(stance.value if stance else "unlabelled" for stance in stances)
+    made = {stance.value: counts[stance.value] for stance in Stance}
+    return made | ({"unlabelled": counts["unlabelled"]} if counts["unlabelled"] else {})
+
+
+def _before(plan: Plan, known: Mapping[int, StanceScore]) -> dict[str, int]:
+    first = range(min(plan.quota.total, len(plan.candidates)))
+    return _composition(_stance(known.get(index))[0] for index in first)
+
+
+def _missing_side(seen: Mapping[int, StanceScore], decision: Decision) -> Stance | None:
+    """The side that was looked for and not found, when the other one was."""
+    if decision.verdict not in (Verdict.ONE_SIDED, Verdict.ALWAYS):
+        return None
+    sides = {score.label for score in seen.values()} - {Stance.NEUTRAL}
+    return next(iter(sides)).opposite if len(sides) == 1 else None
+
+
+def _left_out(
+    plan: Plan,
+    known: Mapping[int, StanceScore],
+    picks: Sequence[Pick],
+    *,
+    by_quota: bool,
+) -> Iterable[LeftOut]:
+    taken = {pick.index for pick in picks}
+    for index, candidate in enumerate(plan.candidates):
+        if index in taken:
+            continue
+        copy = plan.copies.get(index)
+        yield LeftOut(
+            candidate,
+            *_stance(known.get(index)),
+            retrieval_rank=index + 1,
+            why=_why_left_out(index, plan, known, by_quota=by_quota),
+            duplicate_of=copy.of + 1 if copy else None,
+            item=plan.items[index],
+        )
+
+
+def _why_left_out(
+    index: int, plan: Plan, known: Mapping[int, StanceScore], *, by_quota: bool
+) -> str:
+    if index in plan.blank:
+        return "blank"
+    if index in plan.copies:
+        return "duplicate"
+    if not by_quota:
+        return "not_selected"
+    if index >= plan.quota.depth:
+        return "beyond_depth"
+    return "quota_full" if index in known else "not_needed"
+
+
+def _shortfalls(
+    plan: Plan,
+    known: Mapping[int, StanceScore],
+    picks: Sequence[Pick],
+    *,
+    by_by_quota: bool,
+) -> Iterable[Shortfall]:
+    reached = min(len(plan.candidates), plan.quota.depth)
+    if by_quota:
+        seated = Counter(
+            known[p.index].label for p in picks if p.reason is not Reason.FILLED
+        )
+        for stance in Stance:
+            if seated[stance] < plan.quota.of(stance):
+                yield Shortfall(stance, plan.quota.of(stance), seated[stance], reached)
+    if len(picks) < plan.quota.total:
+        yield Shortfall(None, plan.quota.total, len(picks), len(plan.candidates))
+
+
+def _merged(copies: Mapping[int, Copy]) -> tuple[Merged, ...]:
+    groups: dict[tuple[int, str], list[Copy]] = {}
+    for copy in copies.values():
+        groups.setdefault((copy.of, copy.kind), []).append(copy)
+    return tuple(
+        Merged(
+            kept=of + 1,
+            dropped=tuple(copy.index + 1 for copy in group),
+            kind=kind,
+            similarity=min(copy.similarity for copy in group),
+        )
+        for (of, kind), group in groups.items()
+    )

@@ -1,0 +1,76 @@
+"""How a selection was made, as a list of short sentences for either renderer."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from equipoise.render.cleaning import one_line
+from equipoise.render.reading import Plain, left_out
+from equipoise.render.words import milliseconds, shortfall
+
+_LEFT_OUT: Final = {
+    "duplicate": "merged as copies",
+    "blank": "blank",
+    "quota_full": "over the quota of their stance",
+    "not_needed": "not needed any more",
+    "beyond_depth": "beyond the depth",
+    "not_selected": "not selected",
+}
+
+
+def facts(selection: Plain) -> list[tuple[str, str]]:
+    """What there is to say about how the selection was made: (name, sentence), in reading order."""
+    gate = selection["contested"]
+    rows = [
+        ("Rule", one_line(selection["rule"])),
+        ("Detector", one_line(selection["detector"] or "none")),
+        ("Contested?", f"{one_line(gate['verdict']).replace('_', ' ')}: {one_line(gate['why'])}"),
+        ("Labelled", _of_all(selection, selection["labelled"])),
+        ("Left out", _left_out(selection)),
+    ]
+    rows += [("Fell short", shortfall(item)) for item in selection["shortfalls"]]
+    rows += [("Merged", _merge(item)) for item in selection["merged"]]
+    rows += [
+        (name, ranks(selection[key]))
+        for name, key in (("Blank", "blank"), ("Unscored", "unscored"))
+        if selection[key]
+    ]
+    if selection["failure"] is not None:
+        rows.append(("Failure", one_line(selection["failure"])))
+    rows.append(("Time", _times(selection)))
+    return rows
+
+
+def ranks(numbers: Sequence[int]) -> str:
+    """Ranks in words.
+
+    >>> ranks([3]), ranks([3, 7])
+    ('rank 3', 'ranks 3, 7')
+    """
+    return f"rank{'' if len(numbers) == 1 else 's'} {', '.join(map(str, numbers))}"
+
+
+def _of_all(selection: Plain, number: int) -> str:
+    total = len(selection["documents"])
+    return f"{number} of {total} document{'' if total == 1 else 's'}"
+
+
+def _left_out(selection: Plain) -> str:
+    documents = left_out(selection)
+    reasons = Counter(str(document["left_out"]) for document in documents)
+    parts = [f"{n} {_LEFT_OUT.get(name, one_line(name))}" for name, n in reasons.items()]
+    return _of_all(selection, len(documents)) + (f": {', '.join(parts)}" if parts else "")
+
+
+def _merge(item: Plain) -> str:
+    like = f"nearly the same text ({item['similarity']:.2f})"
+    same = like if item["kind"] == "near" else "the same text"
+    return f"{ranks(item['dropped'])} into rank {item['kept']}: {same}"
+
+
+def _times(selection: Plain) -> str:
+    """The time in each stage, on one line."""
+    return ", ".join(
+        f"{one_line(stage)} {milliseconds(value)}"
+        for stage, value in selection["timings_ms"].items()
+    )

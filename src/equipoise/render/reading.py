@@ -1,0 +1,78 @@
+"""Questions that both renderers ask of the plain mapping of a selection."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from equipoise.errors import InputError
+
+Plain = Mapping[str, Any]
+
+SCHEMA: Final = 1
+SIDES: Final = ("pro", "neutral", "con")
+"""The order in which stances stand in every bar: neutral is the middle of the scales."""
+
+
+def check_schema(selection: Plain) -> None:
+    """Nothing, when `selection` is a mapping this package can draw.
+
+    Raises:
+        InputError: it is not a mapping, or not of the schema that this version knows.
+    """
+    if not isinstance(selection, Mapping):
+        raise InputError(
+            "a renderer needs the mapping that Selection.to_dict() gives, "
+            f"got {type(selection).__name__}: call .to_dict() first"
+        )
+    if selection.get("schema") != SCHEMA:
+        raise InputError(
+            f"a renderer needs the mapping of a selection with schema {SCHEMA}, "
+            f"got schema {selection.get('schema')!r}: pass what Selection.to_dict() gives"
+        )
+
+
+def kind_of(selection: Plain, document: Plain) -> str:
+    """How a document stands in the strip: duplicate, blank, pro, con, neutral or unlabelled."""
+    if document["left_out"] == "duplicate":
+        return "duplicate"
+    if document["left_out"] == "blank" or document["rank"] in selection["blank"]:
+        return "blank"
+    return document["stance"] or "unlabelled"
+
+
+def chosen(selection: Plain) -> list[Plain]:
+    """The documents that reach the model, in prompt order."""
+    taken = [document for document in selection["documents"] if document["chosen"]]
+    return sorted(taken, key=lambda document: document["position"])
+
+
+def left_out(selection: Plain) -> list[Plain]:
+    """The documents that do not reach the model, in retrieval order."""
+    return [document for document in selection["documents"] if not document["chosen"]]
+
+
+def zones(selection: Plain) -> list[tuple[str, Sequence[Plain]]]:
+    """The candidates split at the pool and at the depth: (zone, documents), empty ones left out.
+
+    A zone is "pool" (ranks 1 to pool), "reach" (to depth) or "beyond".
+    """
+    documents = selection["documents"]
+    pool, depth = selection["quota"]["pool"], selection["quota"]["depth"]
+    parts = [
+        ("pool", documents[:pool]),
+        ("reach", documents[pool:depth]),
+        ("beyond", documents[depth:]),
+    ]
+    return [(zone, part) for zone, part in parts if part]
+
+
+def count(counts: Plain, kind: str) -> int:
+    """How many of one kind; a kind that is not named counts 0."""
+    return int(counts.get(kind, 0))
+
+
+def similarity_of(selection: Plain, document: Plain) -> float | None:
+    """How like the kept document a near-copy was, in [0, 1]; None for an exact copy."""
+    for merge in selection["merged"]:
+        if document["rank"] in merge["dropped"] and merge["kind"] == "near":
+            return float(merge["similarity"])
+    return None

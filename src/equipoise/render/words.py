@@ -1,0 +1,231 @@
+"""What a selection means, in plain words: the verdict, and names for kinds and reasons."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from equipoise.render.cleaning import one_line
+from equipoise.render.reading import SIDES, Plain, chosen, count, similarity_of
+
+KIND_NAMES: Final = {
+    "pro": "for",
+    "con": "against",
+    "neutral": "neutral",
+    "unlabelled": "not labelled",
+    "duplicate": "duplicate, merged",
+    "blank": "blank",
+}
+_SIDE_WORDS: Final = {"pro": "in favour", "con": "against", "neutral": "neutral"}
+_SHORT_REASONS: Final = {
+    "quota": "place of its stance",
+    "reached": "reached beyond pool",
+    "filled": "filled by rank",
+}
+_REASONS: Final = {
+    "filled": "fills a place left over, next by relevance",
+    "relevance": "order of relevance",
+    "random": "drawn at random",
+    "mmr": "relevant, and unlike the others",
+}
+_LEFT_OUT: Final = {
+    "blank": "has no text",
+    "quota_full": "the places for its stance were taken",
+    "not_needed": "every place was taken before it",
+    "not_selected": "not selected by the rule",
+}
+_OTHER_RULES: Final = {
+    "random": "Drawn at random",
+    "mmr": "Chosen for variety",
+    "relevance": "Order of relevance kept",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What happened, in a sentence: `head` is the news, `text` what follows it."""
+
+    tone: Literal["good", "plain", "warning"]
+    head: str
+    text: str
+
+    @property
+    def sentence(self) -> str:
+        """The whole of it on one line."""
+        return f"{self.head}: {self.text}"
+
+
+def mix(counts: Plain) -> str:
+    """Counts in words: for and against wherever any stance is known, the others where present.
+
+    >>> mix({"pro": 2, "con": 0, "neutral": 1}), mix({"unlabelled": 5})
+    ('2 for, 0 against, 1 neutral', '5 not labelled')
+    """
+    unread = count(counts, "unlabelled")
+    known = any(count(counts, side) for side in SIDES)
+    kinds = ["pro", "con"] if known or not unread else []
+    kinds += [kind for kind in ("neutral", "unlabelled") if count(counts, kind)]
+    return ", ".join(f"{count(counts, kind)} {KIND_NAMES[kind]}" for kind in kinds)
+
+
+def reason(selection: Plain, document: Plain) -> str:
+    """Why a chosen document was chosen."""
+    name, quota = str(document["reason"]), selection["quota"]
+    if name == "quota":
+        places = quota.get(document["stance"], 0)
+        return f"{'the one place' if places == 1 else f'one of {places} places'} for its stance"
+    if name == "reached":
+        return f"from beyond rank {quota['pool']}, its stance was short"
+    return _REASONS.get(name, one_line(name))
+
+
+def short_reason(document: Plain) -> str:
+    """Why a chosen document was chosen, in a few words."""
+    name = str(document["reason"])
+    return _SHORT_REASONS.get(name) or _REASONS.get(name, one_line(name))
+
+
+def why_left_out(selection: Plain, document: Plain) -> str:
+    """Why a document does not reach the model."""
+    name = str(document["left_out"])
+    if name == "duplicate":
+        similarity = similarity_of(selection, document)
+        near = (
+            "the same text as" if similarity is None else f"nearly ({similarity:.2f}) the text of"
+        )
+        return f"{near} rank {document['duplicate_of']}"
+    if name == "beyond_depth":
+        return f"beyond rank {selection['quota']['depth']}, where the search ends"
+    return _LEFT_OUT.get(name, one_line(name).replace("_", " "))
+
+
+def shortfall(item: Plain) -> str:
+    """One quota that was not met, as a sentence.
+
+    >>> shortfall({"stance": "con", "wanted": 2, "found": 1, "searched_to_rank": 50})
+    'Only 1 of 2 against was found down to rank 50.'
+    """
+    stance, to_rank = _SIDE_WORDS.get(item["stance"], item["stance"]), item["searched_to_rank"]
+    where = f"down to rank {to_rank}" if to_rank else "in an empty list"
+    if not item["found"]:
+        return f"Nothing {stance} was found {where}."
+    verb = "was" if item["found"] == 1 else "were"
+    return f"Only {item['found']} of {item['wanted']} {stance} {verb} found {where}."
+
+
+def milliseconds(value: float) -> str:
+    """A duration for people.
+
+    >>> [milliseconds(value) for value in (0.042, 12.34, 1234.5)]
+    ['0.04 ms', '12.3 ms', '1,234 ms']
+    """
+    digits = 2 if value < 1 else 1 if value < 100 else 0
+    return f"{value:,.{digits}f} ms"
+
+
+def most_relevant(number: int) -> str:
+    """The first `number` documents, in words."""
+    return "the most relevant document" if number == 1 else f"the {number} most relevant documents"
+
+
+def verdict(selection: Plain) -> Verdict:
+    """What happened to this question's documents."""
+    if selection["failure"] is not None:
+        return _failed(selection)
+    if not selection["documents"]:
+        return Verdict("plain", "Nothing to balance", "no documents were retrieved.")
+    if not chosen(selection):
+        return Verdict("warning", "Nothing was chosen", "no document could take a place.")
+    gate = selection["contested"]["verdict"]
+    if gate in ("not_contested", "never", "unlabelled"):
+        return _kept(selection, gate)
+    return _by_rule(selection) or _one_sided(selection) or _balanced(selection)
+
+
+def _failed(selection: Plain) -> Verdict:
+    text = (
+        "the stance detector failed, so the order of relevance was kept. "
+        f"{_reads_in_order(selection)} The detector's message: {_ended(selection['failure'])}"
+    )
+    return Verdict("warning", "Not balanced", text)
+
+
+def _kept(selection: Plain, gate: str) -> Verdict:
+    why = _ended(selection["contested"]["why"] or gate.replace("_", " "))
+    if {document["reason"] for document in chosen(selection)} != {"relevance"}:
+        text = f"{mix(selection['composition'])}. {_capital(why)}"
+        return Verdict("plain", f"Chosen by {one_line(selection['rule'])}", text)
+    return Verdict("plain", "Order of relevance kept", f"{why} {_reads_in_order(selection)}")
+
+
+def _reads_in_order(selection: Plain) -> str:
+    taken = len(chosen(selection))
+    passed_over = "" if _is_top(selection) else ", copies and blanks left out"
+    return f"The model reads {most_relevant(taken)}{passed_over}."
+
+
+def _is_top(selection: Plain) -> bool:
+    """True when the chosen documents are the first ranks, none passed over."""
+    ranks = [document["rank"] for document in chosen(selection)]
+    return sorted(ranks) == list(range(1, len(ranks) + 1))
+
+
+def _by_rule(selection: Plain) -> Verdict | None:
+    """The verdict where a rule without quotas chose, or None."""
+    reasons = {document["reason"] for document in chosen(selection)}
+    if len(reasons) != 1 or not reasons <= _OTHER_RULES.keys():
+        return None
+    text = f"{mix(selection['composition'])}. The rule is {_ended(selection['rule'])}"
+    return Verdict("plain", _OTHER_RULES[reasons.pop()], text)
+
+
+def _one_sided(selection: Plain) -> Verdict | None:
+    if not selection["one_sided"]:
+        return None
+    missing = selection["missing_side"]
+    head = f"Only one side was found down to rank {_searched_to(selection, missing)}"
+    nothing = f"nothing {_SIDE_WORDS[missing]}. " if missing in _SIDE_WORDS else ""
+    text = f"{nothing}This could not be balanced. The model reads {mix(selection['composition'])}."
+    return Verdict("warning", head, text)
+
+
+def _balanced(selection: Plain) -> Verdict:
+    tone, head = _grade(selection)
+    short = [shortfall(item) for item in selection["shortfalls"]]
+    places, taken = selection["k"], len(chosen(selection))
+    if taken < places:
+        documents = "document" if taken == 1 else "documents"
+        short = [f"Only {taken} {documents} could be had for {places} places."]
+    if _is_top(selection):
+        before = f"These are {most_relevant(taken)} as they came."
+    else:
+        before = f"Without balancing the model would have read {mix(selection['before'])}."
+    return Verdict(tone, head, " ".join([f"{mix(selection['composition'])}.", *short, before]))
+
+
+def _grade(selection: Plain) -> tuple[Literal["good", "plain", "warning"], str]:
+    pro, con = (count(selection["composition"], side) for side in ("pro", "con"))
+    if selection["quota"]["pro"] != selection["quota"]["con"] and not selection["shortfalls"]:
+        return "good", "As the quota asks"
+    if not pro + con:
+        return "plain", "Neither side was found"
+    if pro == con:
+        return "good", "Balanced"
+    if min(pro, con) and abs(pro - con) == 1:
+        return "good", "Nearly balanced"
+    return "warning", "Only partly balanced"
+
+
+def _searched_to(selection: Plain, missing: str | None) -> int:
+    for item in selection["shortfalls"]:
+        if item["stance"] == missing:
+            return int(item["searched_to_rank"])
+    return min(int(selection["quota"]["depth"]), len(selection["documents"]))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _ended(text: object) -> str:
+    """`text` on one line, ending in a full stop."""
+    line = one_line(text)
+    return line if line.endswith((".", "!", "?", "…")) else f"{line}."

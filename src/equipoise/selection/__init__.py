@@ -1,0 +1,1 @@
+"""Selection rules: which of the retrieved documents go to the generator."""

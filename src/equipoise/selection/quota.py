@@ -1,0 +1,73 @@
+"""The quota: so many pro, so many con, so many neutral, in one pass in rank order."""
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+
+from equipoise.types import Candidate, Pick, Quota, Reason, Stance, StanceScore
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaRule:
+    """Chooses documents by stance quota.
+
+    One greedy pass in retrieval order takes a document while its stance still has room, and stops
+    when every seat is taken or `quota.depth` is reached; seats left over are filled in retrieval
+    order. This is the same as the paper's two steps (the pool, then beyond it for what is short),
+    because each stance takes its documents in rank order either way. Labels are read one by one,
+    and none past the document that takes the last seat.
+
+    Cost: O(depth). Not for questions that nobody contests: there it displaces the documents that
+    answer (see `gate`).
+
+    Source: SP 3.4.
+
+    >>> rule = QuotaRule(Quota(pro=1, con=1, neutral=0))
+    >>> docs = [Candidate(str(i), f"text {i}") for i in range(3)]
+    >>> pro, con = StanceScore(0.8, 0.1, 0.1), StanceScore(0.1, 0.8, 0.1)
+    >>> [pick.index for pick in rule.select(docs, [pro, pro, con])]
+    [0, 2]
+    """
+
+    quota: Quota = Quota()
+
+    @property
+    def name(self) -> str:
+        """The rule with its numbers, such as `quota(2+2+1, pool 20, depth 50)`."""
+        q = self.quota
+        return f"quota({q.pro}+{q.con}+{q.neutral}, pool {q.pool}, depth {q.depth})"
+
+    def select(
+        self,
+        candidates: Sequence[Candidate],
+        scores: Sequence[StanceScore],
+        *,
+        skip: Set[int] = frozenset(),
+    ) -> list[Pick]:
+        """At most `quota.total` picks; fewer only when there are fewer documents."""
+        quota = self.quota
+        room = {stance: quota.of(stance) for stance in Stance}
+        open_seats = quota.total
+        picks: list[Pick] = []
+        for index in range(min(len(candidates), quota.depth)):
+            if open_seats == 0:
+                break
+            if index in skip:
+                continue
+            stance = scores[index].label
+            if room[stance] > 0:
+                room[stance] -= 1
+                open_seats -= 1
+                picks.append(
+                    Pick(index, Reason.QUOTA if index < quota.pool else Reason.REACHED)
+                )
+        return picks + fill(
+            len(candidates), open_seats, skip={pick.index for pick in picks} | skip
+        )
+
+
+def fill(count: int, seats: int, *, skip: Set[int]) -> list[Pick]:
+    """The first `seats` indices in [0, count) that are not in `skip`, as picks by rank."""
+    free = (index for index in range(count) if index not in skip)
+    return [
+        Pick(index, Reason.FILLED) for index, _ in zip(free, range(seats), strict=False)
+    ]

@@ -1,0 +1,186 @@
+"""Taking a plain "not" out of an English question or statement, and only a plain one.
+
+Three forms are read:
+
+1. deontic question: Should / Must / Shall / Ought SUBJECT not VERB ... ?
+2. statement: SUBJECT AUXILIARY not ...  ("X should not be legal", "Homework doesn't help")
+3. the same with a contraction or "cannot"
+
+and 2 and 3 also after "Is it true that", "Do you think that", "This house believes that".
+
+Questions that open with be, do, have, can or will ("Is X not cruel?") mostly expect yes and are
+left alone, like every text with a second negation, a quotation, a clause that could own the "not",
+or an alternative. A wrong rewrite swaps pro and con of every document; a missed one swaps none.
+
+Source: ours. The word lists are a version of the detector's behaviour: `NEGATION_VERSION`.
+"""
+
+import re
+from itertools import pairwise
+
+NEGATION_VERSION = 1
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_DEONTIC = frozenset({"should", "must", "shall", "ought"})
+_FINITE = _DEONTIC | _words("can could would will is are was were am does did has had")
+_AUXILIARIES = _FINITE | frozenset({"do", "have"})
+_NO_SUBJECT_END = _AUXILIARIES | _words("may might need to and or the a be")
+# "may not", "might not" and "need not" are no opposites of "may", "might" and "need": left alone.
+_CONTRACTED = {
+    **{f"{word}n't": word for word in _AUXILIARIES - {"can", "will", "shall", "am"}},
+    "can't": "can",
+    "cannot": "can",
+    "won't": "will",
+    "shan't": "shall",
+}
+_FRAME = re.compile(
+    r"(?i)^((is it|it is) (true|right|correct) that|(this house|i|we) (believes?|thinks?)( that)?"
+    r"|do you (think|believe|agree)( that)?) (?=\S)"
+)
+_QUOTED = re.compile("[\"\u201c\u201d\u00ab]|(?<!\\w)['\u2018](?=\\w)")
+
+# Before a "not", these open a clause that may own it; the others turn the
+# sense wherever they stand.
+_RELATIVE_WORDS = _words("who whom whose which that what where whether why how than so")
+_TURNING_WORDS = _words(
+    "if unless until because since although though but or nor when while whereas except"
+)
+_NEGATIVE_WORDS = _words(
+    "no not never nobody none nothing nowhere neither without hardly scarcely barely rarely"
+)
+# After "not", these make it a negation of something else than the verb.
+_NOT_PLAIN = _words(
+    "only just merely simply solely necessarily always all every everyone everything enough even "
+    "much many more most less least yet also both entirely completely fully totally wholly exactly "
+    "really too very quite long later far"
+)
+_NEVER_A_VERB = _NOT_PLAIN | _words(
+    "a an the this that these those any some one in on of at by for from to with under over about "
+    "as into within his her its their our my your and good bad able free safe sure ready legal "
+    "illegal right wrong new old young rich poor fit eligible"
+)
+_VERBS = _words(
+    "abandon abolish accept act adopt affect aim allow amend apply arm arrest ask attack attend "
+    "avoid back ban be become believe benefit block boycott break bring build buy call cancel "
+    "care carry cause cede censor change charge choose close collect come commit compete "
+    "consider continue control cooperate count cover create cut deal decide defend define delay "
+    "deny depend deploy deport detain develop disband disclose discourage do drill drink drive "
+    "drop eat edit elect employ enact encourage end enforce engage ensure enter establish "
+    "exceed exist expand expect expel explore export express extend face favor favour feed "
+    "fight finance fine focus follow force fund get give go govern grade grant grow guarantee "
+    "hate have help hire hold host hunt impose improve incarcerate include increase influence "
+    "inherit interfere intervene introduce invade invest investigate join judge keep kill last "
+    "lead learn leave let lie lift limit live lose lower maintain make manipulate marry matter "
+    "meet move need negotiate obey offer oppose overturn own participate pass pay permit play "
+    "police postpone practice practise praise prevent produce profit prohibit promote protect "
+    "prove provide pull punish put qualify question raise reach read receive reduce refuse "
+    "regain regulate reject rely remain remove rent repeal replace require resign resist "
+    "restrict retain return reveal rule run save say search secede see seek sell send serve set "
+    "shame share shoot show sign smoke spank speak spend stay step stop strike study subsidise "
+    "subsidize succeed suffer support surveil take talk tax teach tell test think torture track "
+    "trade train travel treat try turn undergo understand use vaccinate vote wait wear withdraw "
+    "work worship"
+)
+_VERB_ENDS = ("ise", "ize", "ify")
+# Of participles, adverbs and adjectives.
+_NOT_VERB_ENDS = tuple(_words("ed ing ly able ible ful ous al ive ent ant ic ary less"))
+
+
+def without_negation(question: str) -> str | None:
+    """The positive form of `question`, or None when there is no plain negation to take out.
+
+    `question` has single spaces. Cost O(number of words).
+
+    >>> without_negation("Homework does not help pupils.")
+    'Homework does help pupils.'
+    >>> without_negation("Are zoos not cruel?") is None
+    True
+    """
+    frame = _FRAME.match(question)
+    head = question[: frame.end()] if frame else ""
+    words = question[len(head) :].split(" ")
+    bare = [_bare(word) for word in words]
+    asks = not frame and bare[0] in _DEONTIC
+    if _QUOTED.search(question) or not _is_one_clause(words, bare, asks=asks):
+        return None
+    if asks:
+        kept = _from_question(words, bare)
+    elif frame or not (question.endswith("?") or bare[0] in _AUXILIARIES):
+        kept = _from_statement(words, bare)
+    else:
+        kept = None
+    return None if kept is None else head + " ".join(kept)
+
+
+def _bare(word: str) -> str:
+    """The word in lower case, without punctuation at its ends, with a straight apostrophe."""
+    return word.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").strip(".,;:!?()[]'")
+
+
+def _is_one_clause(words: list[str], bare: list[str], *, asks: bool) -> bool:
+    """One sentence with exactly one negative word, which belongs to its main clause."""
+    negatives = [
+        at for at, word in enumerate(bare) if word in _NEGATIVE_WORDS or word in _CONTRACTED
+    ]
+    if len(negatives) != 1 or _TURNING_WORDS & set(bare):
+        return False
+    # After should, a bare "not be" is the main verb's: a relative clause would have "are not".
+    main_be = asks and bare[negatives[0] + 1 : negatives[0] + 2] == ["be"]
+    if not main_be and _RELATIVE_WORDS & set(bare[: negatives[0]]):
+        return False
+    # "as this harms them" gives a reason; "as charities" does not.
+    reason = any(
+        word == "as" and then in {"it", "this", "that", "they", "these", "we"}
+        for word, then in pairwise(bare)
+    )
+    inner_end = any(word.endswith((".", "?", "!", ";", ":")) for word in words[:-1])
+    tag = any(word.endswith(",") for word in words) and bare[-1] in {"it", "they", "we", "right"}
+    return not (reason or inner_end or tag)
+
+
+def _from_question(words: list[str], bare: list[str]) -> list[str] | None:
+    """Form 1. The "not" must stand before the main verb, with a subject before it."""
+    if "not" not in bare or sum(word in _DEONTIC for word in bare) != 1:
+        return None
+    at = bare.index("not")
+    if at < 2 or words[at].lower() != "not" or bare[at - 1] in _NO_SUBJECT_END:
+        return None
+    verb = at + 1
+    if bare[0] == "ought" and bare[verb : verb + 1] == ["to"]:
+        verb += 1
+    return words[:at] + words[at + 1 :] if _is_main_verb(bare, verb) else None
+
+
+def _is_main_verb(bare: list[str], at: int) -> bool:
+    """True when the word at `at` reads as the base form of the clause's main verb.
+
+    A word in no list counts only when no known verb follows it: "Should pupils not fluent in
+    English take the test?" has its verb in "take".
+    """
+    if at >= len(bare):
+        return False
+    word = bare[at]
+    if word in _VERBS or word.endswith(_VERB_ENDS):
+        return True
+    if word in _NEVER_A_VERB or word.endswith(_NOT_VERB_ENDS):
+        return False
+    return not any(later in _VERBS for later in bare[at + 1 :])
+
+
+def _from_statement(words: list[str], bare: list[str]) -> list[str] | None:
+    """Forms 2 and 3: the auxiliary keeps its place, the negation after it or in it goes."""
+    finite = sum(word in _FINITE or word in _CONTRACTED for word in bare)
+    at = next(i for i, word in enumerate(bare) if word in _NEGATIVE_WORDS or word in _CONTRACTED)
+    plain = bare[at + 1 : at + 2] and bare[at + 1] not in _NOT_PLAIN
+    # With two finite verbs ("is cheap and is not safe") the "not" may own only one of them.
+    if not plain or finite > 1 or at < 1:
+        return None
+    if bare[at] in _CONTRACTED:
+        return [*words[:at], _CONTRACTED[bare[at]], *words[at + 1 :]]
+    if at < 2 or words[at].lower() != "not" or bare[at - 1] not in _AUXILIARIES:
+        return None
+    return words[:at] + words[at + 1 :]

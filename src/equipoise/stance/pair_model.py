@@ -1,0 +1,107 @@
+"""A pair model over long documents: windows in, one row of probabilities a window out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.errors import DetectorError
+from equipoise.stance.pairs import Ids, Pair, PairTokenizer, by_length, padded
+from equipoise.stance.runners import Runner
+from equipoise.stance.windows import window_size, window_spans
+
+Probabilities = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is read at once.
+
+    Attributes:
+        max_length: tokens of one pair, special tokens included.
+        max_windows: windows of one document at most, >= 1.
+        batch_tokens: padded tokens of one batch, >= 1.
+    """
+
+    max_length: int
+    max_windows: int
+    batch_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of token ids of the text with the index `text`."""
+
+    text: int
+    ids: Ids
+
+
+class PairModel:
+    """Tokenizer and runner, with batching, temperature and the check for broken outputs.
+
+    Safe to share between threads: nothing changes after the constructor.
+    """
+
+    def __init__(
+        self,
+        tokenizer: PairTokenizer,
+        runner: Runner,
+        *,
+        limits: Limits,
+        pad_id: int,
+        temperature: float,
+    ) -> None:
+        self._runner = runner
+        self._limits = limits
+        self._pad_id = pad_id
+        self._temperature = temperature
+        self.tokenizer = tokenizer
+
+    def windows(self, texts: Sequence[tuple[int, str]], *, beside: int) -> list[Window]:
+        """The windows of (index, text) pairs, in order, next to `beside` tokens that are not cut.
+
+        A text without a single token has no window.
+
+        Raises:
+            InputError: `beside` leaves too little room (see `window_size`).
+        """
+        size = window_size(
+            beside, specials=self.tokenizer.specials, max_length=self._limits.max_length
+        )
+        made = []
+        for index, text in texts:
+            ids = self.tokenizer.ids(text)
+            spans = window_spans(len(ids), size, max_windows=self._limits.max_windows)
+            made += [Window(index, ids[start:end]) for start, end in spans if end > start]
+        return made
+
+    def probabilities(self, pairs: Sequence[Pair], owners: Sequence[int]) -> Probabilities:
+        """Softmax of the outputs, divided by the temperature: shape (pairs, outputs), rows sum to 1.
+
+        Args:
+            pairs: inputs; batches are made of like lengths and padded to their longest.
+            owners: for each pair the index of its text, for the message of an error.
+
+        Raises:
+            DetectorError: an output is not a finite number.
+        """
+        lengths = [len(pair.ids) for pair in pairs]
+        alone = [[index] for index in range(len(pairs))]
+        batches = alone if self._runner.alone else by_length(lengths, self._limits.batch_tokens)
+        rows: list[Probabilities] = [np.empty(0)] * len(pairs)
+        for batch in batches:
+            logits = self._runner.logits(padded([pairs[i] for i in batch], pad_id=self._pad_id))
+            for index, row in zip(batch, logits, strict=True):
+                if not np.isfinite(row).all():
+                    raise DetectorError(
+                        f"a model's outputs must be finite numbers; text {owners[index]} got "
+                        f"{row.tolist()}"
+                    )
+                rows[index] = _softmax(row / self._temperature)
+        return np.stack(rows)
+
+
+def _softmax(row: Probabilities) -> Probabilities:
+    powers = np.exp(row - row.max())
+    return np.asarray(powers / powers.sum(), dtype=np.float64)

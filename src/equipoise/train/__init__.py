@@ -1,0 +1,1 @@
+"""Training of the bundled stance detector: data, folds, encoder, fit, export, card."""

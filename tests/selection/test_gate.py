@@ -1,0 +1,98 @@
+import pytest
+
+from equipoise.errors import InputError
+from equipoise.selection.gate import Gate, QuestionKind, Verdict, decide, question_kind
+from equipoise.types import Quota, StanceScore
+
+S = {
+    "P": StanceScore(0.9, 0.05, 0.05),
+    "p": StanceScore(0.45, 0.3, 0.25),
+    "C": StanceScore(0.05, 0.9, 0.05),
+    "c": StanceScore(0.3, 0.45, 0.25),
+    "n": StanceScore(0.1, 0.1, 0.8),
+}
+
+
+def verdict(question, labels, gate=None, skip=frozenset()):
+    decision = decide(gate or Gate(), question, [S[x] for x in labels], quota=Quota(), skip=skip)
+    return decision.verdict, decision.balance
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("How many points did the Panthers defense surrender?", QuestionKind.FACTUAL),
+        ("In what year was the tower built?", QuestionKind.FACTUAL),
+        ("Who wrote the book?", QuestionKind.FACTUAL),
+        ("Name the largest moon of Saturn.", QuestionKind.FACTUAL),
+        ("Should birth control pills be available over the counter?", QuestionKind.NORMATIVE),
+        ("What should be done about tips?", QuestionKind.NORMATIVE),
+        ("What are the arguments for nuclear power?", QuestionKind.NORMATIVE),
+        ("Abortion should be legal", QuestionKind.NORMATIVE),
+        ("Ought we to eat meat?", QuestionKind.NORMATIVE),
+        ("Is it morally right to eat meat?", QuestionKind.NORMATIVE),
+        ("Is the Nile longer than the Danube?", QuestionKind.OPEN),
+        ("Do you know who invented tea?", QuestionKind.OPEN),
+        ("school uniforms", QuestionKind.OPEN),
+        ("Soll die Todesstrafe abgeschafft werden?", QuestionKind.OPEN),
+    ],
+)
+def test_the_wording_tells_the_kind_of_question(question, kind):
+    assert question_kind(question) is kind
+
+
+def test_a_question_of_fact_reads_no_label():
+    class Unreadable:
+        def __len__(self):
+            return 50
+
+        def __getitem__(self, index):
+            raise AssertionError("a label was read")
+
+    decision = decide(Gate(), "Who wrote the book?", Unreadable(), quota=Quota())
+    assert decision.verdict is Verdict.NOT_CONTESTED
+    assert not decision.balance
+
+
+def test_both_sides_sure_within_the_pool_is_contested_whatever_the_wording():
+    assert verdict("school uniforms", "nPnC") == (Verdict.CONTESTED, True)
+    assert verdict("Is tea good?", "nPnC") == (Verdict.CONTESTED, True)
+
+
+def test_unsure_labels_do_not_make_an_open_question_contested():
+    assert verdict("Is the Nile longer than the Danube?", "npncn") == (Verdict.NOT_CONTESTED, False)
+
+
+def test_unsure_labels_do_for_a_question_of_what_ought_to_be():
+    assert verdict("Should tea be banned?", "npncn") == (Verdict.CONTESTED, True)
+
+
+def test_a_second_side_beyond_the_pool_counts_only_for_a_question_of_what_ought_to_be():
+    labels = "P" * 25 + "C"
+    assert verdict("Should tea be banned?", labels) == (Verdict.CONTESTED, True)
+    assert verdict("Is tea healthy?", labels) == (Verdict.ONE_SIDED, False)
+
+
+def test_one_side_only_is_said_and_never_taken_for_balance():
+    assert verdict("Should tea be banned?", "PPnPP") == (Verdict.ONE_SIDED, True)
+    assert verdict("Is tea healthy?", "PPnPP") == (Verdict.ONE_SIDED, False)
+
+
+def test_no_side_at_all_keeps_the_order_of_relevance():
+    assert verdict("Should I restart the router?", "nnnn") == (Verdict.NOT_CONTESTED, False)
+    assert verdict("Should tea be banned?", "") == (Verdict.NOT_CONTESTED, False)
+
+
+def test_skipped_documents_have_no_voice():
+    assert verdict("Is tea good?", "PC", skip={1}) == (Verdict.ONE_SIDED, False)
+
+
+def test_always_and_never_do_not_look():
+    assert verdict("Who wrote it?", "", Gate("always")) == (Verdict.ALWAYS, True)
+    assert verdict("Should it?", "PC", Gate("never")) == (Verdict.NEVER, False)
+
+
+@pytest.mark.parametrize("make", [lambda: Gate("sometimes"), lambda: Gate(sure=1.5)])
+def test_a_gate_that_cannot_be_is_refused(make):
+    with pytest.raises(InputError):
+        make()
