@@ -186,10 +186,10 @@ base_model: sentence-transformers/all-MiniLM-L6-v2
 
 ## What was done
 Exported with `torch.onnx.export` (opset 17, batch and length free), then quantized with
-onnxruntime's `quantize_dynamic`: MatMul weights int8 per channel in 7 bits (the same sums on
-processors without VNNI), embedding tables int8. The tokenizer is the source's, with its fixed
-padding and truncation taken out. Nothing was trained. Made by `scripts/export_embedder.py` with
-{versions}.
+onnxruntime's `quantize_dynamic`: MatMul weights int8 per channel in 7 bits (so that the 16-bit
+sums of processors without VNNI cannot overflow), embedding tables int8. The tokenizer is the
+source's, with its fixed padding and truncation taken out. Nothing was trained. Made by
+`scripts/export_embedder.py` with {versions}.
 
 ## Agreement with the float model
 Measured by the same script on {texts} passages and {questions} questions of this package's corpus:

@@ -67,9 +67,7 @@ def _from_mapping(item: Mapping[str, Any], rank: int) -> Candidate:
     extra = {key: value for key, value in item.items() if key not in _FIELDS}
     clash = sorted(set(extra) & set(metadata))
     if clash:
-        raise InputError(
-            f"document {rank} gives {clash} both beside and inside its metadata"
-        )
+        raise InputError(f"document {rank} gives {clash} both beside and inside its metadata")
     return Candidate(
         id=str(item.get("id") if item.get("id") is not None else rank),
         text=item["text"],
@@ -85,6 +83,4 @@ def _number(score: Any, rank: int) -> float | None:
     try:
         return float(score)
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"the score of document {rank} must be a number, got {score!r}"
-        ) from error
+        raise InputError(f"the score of document {rank} must be a number, got {score!r}") from error

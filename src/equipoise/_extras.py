@@ -18,9 +18,7 @@ def require(module: str, *, extra: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if error.name is None or not (
-            module == error.name or module.startswith(error.name + ".")
-        ):
+        if error.name is None or not (module == error.name or module.startswith(error.name + ".")):
             raise
         raise MissingExtraError(
             f"{module!r} is needed here and is not installed. "

@@ -60,9 +60,7 @@ def selection_from_dict(data: Mapping[str, Any]) -> "Selection":
             Shortfall(**{**s, "stance": Stance(s["stance"]) if s["stance"] else None})
             for s in data["shortfalls"]
         ),
-        merged=tuple(
-            Merged(**{**m, "dropped": tuple(m["dropped"])}) for m in data["merged"]
-        ),
+        merged=tuple(Merged(**{**m, "dropped": tuple(m["dropped"])}) for m in data["merged"]),
         unscored=tuple(data["unscored"]),
         blank=tuple(data["blank"]),
         labelled=data["labelled"],

@@ -26,7 +26,8 @@ class Balancer:
 
     Args:
         detector: labels a document's stance; a `StanceDetector`, or a name or folder that
-            `equipoise.stance.load_detector` takes. None is the bundled local model, loaded on first use.
+            `equipoise.stance.load_detector` takes. None is the bundled local model, loaded when
+            the first label is read.
         quota: seats for each stance, the pool and the depth.
         gate: "auto" balances only questions that look contested, "always" every question, "never"
             none; or a `Gate` with its own threshold.
@@ -60,15 +61,11 @@ class Balancer:
         label_chosen: bool = False,
     ) -> None:
         if on_error not in ("raise", "relevance"):
-            raise InputError(
-                f'on_error must be "raise" or "relevance", got {on_error!r}'
-            )
+            raise InputError(f'on_error must be "raise" or "relevance", got {on_error!r}')
         self._detector = detector
         self.quota = quota if quota is not None else Quota()
         self.gate = gate if isinstance(gate, Gate) else Gate(gate)
-        self.duplicates = (
-            Duplicates() if merge_duplicates is True else merge_duplicates or None
-        )
+        self.duplicates = Duplicates() if merge_duplicates is True else merge_duplicates or None
         self.rule = rule
         self.on_error = on_error
         self.label_chosen = label_chosen
@@ -109,7 +106,8 @@ class Balancer:
         Args:
             question: a question, claim or topic.
             candidates: documents in retrieval order, best first: str, dict with "text", Candidate.
-            k: how many to choose; the quota is scaled to it (see `Quota.scaled`). Default: its total.
+            k: how many to choose; the quota is scaled to it (see `Quota.scaled`). Default: its
+                total.
 
         Raises:
             InputError: the question is blank or not a str, k < 1, or a document is malformed.
@@ -128,9 +126,7 @@ class Balancer:
             if self.on_error == "raise":
                 raise
             failure = f"{type(error).__name__}: {error}"
-            decision = Decision(
-                Verdict.UNLABELLED, "the stance detector failed", balance=False
-            )
+            decision = Decision(Verdict.UNLABELLED, "the stance detector failed", balance=False)
             picks = self._by_relevance(plan, scores)
         ended = time.perf_counter()
         timings = {
@@ -159,26 +155,14 @@ class Balancer:
 
         return await asyncio.to_thread(self.balance, question, candidates, k=k)
 
-    def _prepare(
-        self, question: str, candidates: Iterable[Any] | None, k: int | None
-    ) -> Plan:
+    def _prepare(self, question: str, candidates: Iterable[Any] | None, k: int | None) -> Plan:
         if not isinstance(question, str) or not question.strip():
-            raise InputError(
-                f"the question must be a str that is not blank, got {question!r}"
-            )
+            raise InputError(f"the question must be a str that is not blank, got {question!r}")
         items, made, unscored = to_candidates(candidates)
         blank = frozenset(i for i, candidate in enumerate(made) if candidate.is_blank)
-        copies = (
-            find_copies([c.text for c in made], self.duplicates)
-            if self.duplicates
-            else []
-        )
-        quota = (
-            self.quota if k is None or k == self.quota.total else self.quota.scaled(k)
-        )
-        return Plan(
-            question, items, made, unscored, blank, {c.index: c for c in copies}, quota
-        )
+        copies = find_copies([c.text for c in made], self.duplicates) if self.duplicates else []
+        quota = self.quota if k is None or k == self.quota.total else self.quota.scaled(k)
+        return Plan(question, items, made, unscored, blank, {c.index: c for c in copies}, quota)
 
     def _scores(self, plan: Plan) -> "LazyScores":
         from equipoise.stance.base import LazyScores
@@ -187,28 +171,22 @@ class Balancer:
         texts = [candidate.text for candidate in plan.candidates]
         return LazyScores(lambda: self.detector, plan.question, texts)
 
-    def _choose(
-        self, plan: Plan, scores: Sequence[StanceScore]
-    ) -> tuple[Decision, Sequence[Pick]]:
+    def _choose(self, plan: Plan, scores: Sequence[StanceScore]) -> tuple[Decision, Sequence[Pick]]:
         if self.rule is not None:
             rule = self.rule
             decision = Decision(Verdict.ALWAYS, f"chosen by {rule.name}", balance=True)
             return decision, rule.select(plan.candidates, scores, skip=plan.skip)
-        decision = decide(
-            self.gate, plan.question, scores, quota=plan.quota, skip=plan.skip
-        )
+        decision = decide(self.gate, plan.question, scores, quota=plan.quota, skip=plan.skip)
         if not decision.balance:
             return decision, self._by_relevance(plan, scores)
-        return decision, QuotaRule(plan.quota).select(
-            plan.candidates, scores, skip=plan.skip
-        )
+        return decision, QuotaRule(plan.quota).select(plan.candidates, scores, skip=plan.skip)
 
     def _by_relevance(self, plan: Plan, scores: Sequence[StanceScore]) -> list[Pick]:
-        return RelevanceRule(plan.quota.total).select(
-            plan.candidates, scores, skip=plan.skip
-        )
+        return RelevanceRule(plan.quota.total).select(plan.candidates, scores, skip=plan.skip)
 
-    def _label_shown(self, plan: Plan, scores: Sequence[StanceScore], picks: Sequence[Pick]) -> None:
+    def _label_shown(
+        self, plan: Plan, scores: Sequence[StanceScore], picks: Sequence[Pick]
+    ) -> None:
         shown = {pick.index for pick in picks} | set(range(plan.quota.total))
         for index in sorted(shown & set(range(len(plan.candidates))) - plan.copies.keys()):
             _ = scores[index]
@@ -216,11 +194,7 @@ class Balancer:
     def _rule_name(self, plan: Plan, decision: Decision) -> str:
         if self.rule is not None:
             return self.rule.name
-        rule = (
-            QuotaRule(plan.quota)
-            if decision.balance
-            else RelevanceRule(plan.quota.total)
-        )
+        rule = QuotaRule(plan.quota) if decision.balance else RelevanceRule(plan.quota.total)
         return rule.name
 
     def _settings(self, plan: Plan) -> dict[str, Any]:

@@ -124,39 +124,38 @@ def _missing_side(seen: Mapping[int, StanceScore], decision: Decision) -> Stance
 
 
 def _left_out(
-    plan: Plan,
-    known: Mapping[int, StanceScore],
-    picks: Sequence[Pick],
-    *,
-    by_quota: bool,
+    plan: Plan, known: Mapping[int, StanceScore], picks: Sequence[Pick], *, by_quota: bool
 ) -> Iterable[LeftOut]:
     taken = {pick.index for pick in picks}
+    stopped_at = _stopped_at(plan, picks)
     for index, candidate in enumerate(plan.candidates):
         if index in taken:
             continue
         copy = plan.copies.get(index)
+        if index in plan.blank:
+            why = "blank"
+        elif copy:
+            why = "duplicate"
+        elif not by_quota:
+            why = "not_selected"
+        elif index >= plan.quota.depth:
+            why = "beyond_depth"
+        else:
+            why = "not_needed" if index > stopped_at else "quota_full"
         yield LeftOut(
             candidate,
             *_stance(known.get(index)),
             retrieval_rank=index + 1,
-            why=_why_left_out(index, plan, known, by_quota=by_quota),
+            why=why,
             duplicate_of=copy.of + 1 if copy else None,
             item=plan.items[index],
         )
 
 
-def _why_left_out(
-    index: int, plan: Plan, known: Mapping[int, StanceScore], *, by_quota: bool
-) -> str:
-    if index in plan.blank:
-        return "blank"
-    if index in plan.copies:
-        return "duplicate"
-    if not by_quota:
-        return "not_selected"
-    if index >= plan.quota.depth:
-        return "beyond_depth"
-    return "quota_full" if index in known else "not_needed"
+def _stopped_at(plan: Plan, picks: Sequence[Pick]) -> int:
+    """The index of the document that took the last seat, or the last index of all."""
+    seated = [pick.index for pick in picks if pick.reason is not Reason.FILLED]
+    return max(seated) if len(seated) == plan.quota.total else len(plan.candidates)
 
 
 def _shortfalls(
@@ -164,13 +163,11 @@ def _shortfalls(
     known: Mapping[int, StanceScore],
     picks: Sequence[Pick],
     *,
-    by_by_quota: bool,
+    by_quota: bool,
 ) -> Iterable[Shortfall]:
     reached = min(len(plan.candidates), plan.quota.depth)
     if by_quota:
-        seated = Counter(
-            known[p.index].label for p in picks if p.reason is not Reason.FILLED
-        )
+        seated = Counter(known[p.index].label for p in picks if p.reason is not Reason.FILLED)
         for stance in Stance:
             if seated[stance] < plan.quota.of(stance):
                 yield Shortfall(stance, plan.quota.of(stance), seated[stance], reached)

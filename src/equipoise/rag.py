@@ -80,8 +80,8 @@ class Rag:
         template: another prompt template than the default one.
 
     In settings A and D the documents are the first k as retrieved (copies and all), as a pipeline
-    without this package would send them. In setting C the instruction is given when the question was
-    balanced: a question of fact keeps the plain prompt. Source: SP 3.2.
+    without this package would send them. In setting C the instruction is given when the question
+    was balanced: a question of fact keeps the plain prompt. Source: SP 3.2.
 
     >>> from equipoise.testing import EchoGenerator, FakeDetector, ListRetriever
     >>> rag = Rag(ListRetriever(["for it", "against it"]), generator=EchoGenerator("Both."),
@@ -123,7 +123,8 @@ class Rag:
         candidates = list(self.retriever.retrieve(question, self.balancer.quota.depth))
         selections = self._select(question, candidates, wanted, k=k)
         return tuple(
-            self._answer(setting, selections[setting.balances], len(candidates)) for setting in wanted
+            self._answer(setting, selections[setting.balances], len(candidates))
+            for setting in wanted
         )
 
     async def aask(self, question: str, *, setting: str = "C", k: int | None = None) -> RagAnswer:

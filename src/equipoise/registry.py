@@ -24,7 +24,11 @@ PARTS: Final = MappingProxyType(
         ),
         "embedder": MappingProxyType(
             {
-                "bundled": f"{_RETRIEVAL}.embedder:BundledEmbedder",
+                "minilm": f"{_RETRIEVAL}.onnx_embedder:OnnxEmbedder",
+                "onnx": f"{_RETRIEVAL}.onnx_embedder:OnnxEmbedder",
+                "openai": f"{_RETRIEVAL}.openai_embedder:OpenAIEmbedder",
+                "sentence-transformers": f"{_RETRIEVAL}.sentence_transformers_embedder"
+                ":SentenceTransformersEmbedder",
             }
         ),
         "generator": MappingProxyType(
@@ -35,9 +39,9 @@ PARTS: Final = MappingProxyType(
         ),
         "retriever": MappingProxyType(
             {
-                "bm25": f"{_RETRIEVAL}.bm25:Bm25Retriever",
-                "dense": f"{_RETRIEVAL}.dense:DenseRetriever",
-                "fused": f"{_RETRIEVAL}.fused:FusedRetriever",
+                "bm25": f"{_RETRIEVAL}.bm25_store:Bm25Retriever",
+                "dense": f"{_RETRIEVAL}.faiss_store:DenseRetriever",
+                "fused": f"{_RETRIEVAL}.base:FusedRetriever",
             }
         ),
         "rule": MappingProxyType(

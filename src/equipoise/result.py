@@ -111,9 +111,7 @@ class Selection:
     @property
     def ranking(self) -> tuple[Candidate, ...]:
         """Every candidate, a total order: the chosen, then the rest by rank, blank ones last."""
-        rest = sorted(
-            self.left_out, key=lambda out: (out.why == "blank", out.retrieval_rank)
-        )
+        rest = sorted(self.left_out, key=lambda out: (out.why == "blank", out.retrieval_rank))
         return (*(c.candidate for c in self.chosen), *(out.candidate for out in rest))
 
     def prompt(self, *, even_handed: bool | None = None, template: Any = None) -> str:
@@ -133,12 +131,9 @@ class Selection:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data: str, int, float, bool, None, list, dict only."""
-        rows = sorted(
-            (*self.chosen, *self.left_out), key=lambda row: row.retrieval_rank
-        )
-        position = {
-            c.retrieval_rank: place for place, c in enumerate(self.chosen, start=1)
-        }
+        both: tuple[Choice | LeftOut, ...] = (*self.chosen, *self.left_out)
+        rows = sorted(both, key=lambda row: row.retrieval_rank)
+        position = {c.retrieval_rank: place for place, c in enumerate(self.chosen, start=1)}
         return {
             "schema": SCHEMA,
             "question": self.question,
@@ -201,9 +196,7 @@ class Selection:
         try:
             return selection_from_dict(data)
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                f"not a selection of schema {SCHEMA}: {error!r}"
-            ) from error
+            raise InputError(f"not a selection of schema {SCHEMA}: {error!r}") from error
 
 
 def _row(row: Choice | LeftOut, position: int | None) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class Settings:
         cache_dir: where downloaded models are kept.
         detector: the stance detector's name: `classifier` is the bundled one.
         detector_threads: threads of the detector, >= 1.
-        embedder: the embedder's name: `bundled`, or what the retrieval stage accepts.
+        embedder: the embedder's name: `minilm` is the bundled one.
         model: the generator: `local` or `smollm2`, or `vendor:model` such as `openai:NAME`.
         base_url: an OpenAI-compatible server in place of the vendor's own, or None.
         api_key_env: the NAME of the environment variable that holds the key for `base_url`.
@@ -57,7 +57,7 @@ class Settings:
     cache_dir: Path = field(default_factory=default_cache_dir)
     detector: str = "classifier"
     detector_threads: int = 1
-    embedder: str = "bundled"
+    embedder: str = "minilm"
     model: str = "local"
     base_url: str | None = None
     api_key_env: str | None = None

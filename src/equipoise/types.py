@@ -4,6 +4,7 @@ Standard library only. Ranks start at 1, indices at 0.
 """
 
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -21,7 +22,7 @@ class Stance(StrEnum):
 
     @property
     def opposite(self) -> "Stance":
-        """con for pro, pro for con, neutral for neutral."""
+        """Con for pro, pro for con, neutral for neutral."""
         return {Stance.PRO: Stance.CON, Stance.CON: Stance.PRO}.get(self, self)
 
 
@@ -46,17 +47,12 @@ class StanceScore:
 
     def __post_init__(self) -> None:
         values = (self.pro, self.con, self.neutral)
-        if (
-            not all(0.0 <= value <= 1.0 for value in values)
-            or abs(sum(values) - 1.0) > 1e-3
-        ):
-            raise InputError(
-                f"stance probabilities must lie in [0, 1] and sum to 1, got {values}"
-            )
+        if not all(0.0 <= value <= 1.0 for value in values) or abs(sum(values) - 1.0) > 1e-3:
+            raise InputError(f"stance probabilities must lie in [0, 1] and sum to 1, got {values}")
 
     @property
     def label(self) -> Stance:
-        """The side that is strictly the most probable; neutral on a tie, for a tie takes no side."""
+        """The side that is strictly the most probable; neutral on a tie: it takes no side."""
         if self.pro > max(self.con, self.neutral):
             return Stance.PRO
         if self.con > max(self.pro, self.neutral):
@@ -103,15 +99,13 @@ class Candidate:
         if self.embedding is not None:
             values = tuple(float(value) for value in self.embedding)
             if not all(map(math.isfinite, values)):
-                raise InputError(
-                    f"the embedding of document {self.id!r} must be finite numbers"
-                )
+                raise InputError(f"the embedding of document {self.id!r} must be finite numbers")
             object.__setattr__(self, "embedding", values)
 
     @property
     def is_blank(self) -> bool:
-        """True when there is no text to read: only white space."""
-        return not self.text.strip()
+        """True when there is no text to read: only white space and invisible characters."""
+        return all(unicodedata.category(character)[0] in "ZC" for character in self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +131,9 @@ class Quota:
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise InputError(f"Quota.{name} must be an int >= 0, got {value!r}")
         if self.total < 1:
-            raise InputError(
-                "a Quota must ask for at least one document, got 0 + 0 + 0"
-            )
+            raise InputError("a Quota must ask for at least one document, got 0 + 0 + 0")
         if not 1 <= self.pool <= self.depth:
-            raise InputError(
-                f"a Quota needs 1 <= pool <= depth, got {self.pool} and {self.depth}"
-            )
+            raise InputError(f"a Quota needs 1 <= pool <= depth, got {self.pool} and {self.depth}")
 
     @property
     def total(self) -> int:
@@ -158,7 +148,8 @@ class Quota:
         """A quota of `k` seats in like proportion.
 
         Where pro and con are equal they stay equal: each side gets k * pro / total rounded half
-        up, neutral the rest, so that no odd seat ever goes to a side. Otherwise: largest remainders.
+        up, neutral the rest, so that no odd seat ever goes to a side. Otherwise:
+        largest remainders.
 
         Raises:
             InputError: k < 1.
@@ -174,9 +165,7 @@ class Quota:
             seats = {Stance.PRO: side, Stance.CON: side, Stance.NEUTRAL: k - 2 * side}
         else:
             seats = {stance: math.floor(share) for stance, share in exact.items()}
-            by_remainder = sorted(
-                Stance, key=lambda stance: seats[stance] - exact[stance]
-            )
+            by_remainder = sorted(Stance, key=lambda stance: seats[stance] - exact[stance])
             for stance in by_remainder[: k - sum(seats.values())]:
                 seats[stance] += 1
         return Quota(

@@ -213,7 +213,10 @@ def test_another_rule_decides_alone():
 
 
 def test_label_chosen_reads_labels_for_the_report_and_changes_no_choice():
-    plain, told = balance("pppppcn", gate="never"), balance("pppppcn", gate="never", label_chosen=True)
+    plain, told = (
+        balance("pppppcn", gate="never"),
+        balance("pppppcn", gate="never", label_chosen=True),
+    )
     assert ranks(plain) == ranks(told)
     assert plain.labelled == 0
     assert told.composition == {"pro": 5, "con": 0, "neutral": 0}
@@ -255,10 +258,10 @@ def scored(draw):
     rows = draw(st.lists(st.tuples(st.sampled_from("abcdef"), shares), max_size=60))
     texts = [f"{word} {index if index % 3 else 0}" for index, (word, _) in enumerate(rows)]
     table = {
-        text: StanceScore(*(x / sum(s) for x in s)) for text, (_, s) in zip(texts, rows, strict=True)
+        text: StanceScore(*(x / sum(s) for x in s))
+        for text, (_, s) in zip(texts, rows, strict=True)
     }
     return texts, table
-
 
 
 @given(
@@ -271,7 +274,10 @@ def scored(draw):
 def test_lazy_labels_choose_the_same_as_labelling_everything(data, question, gate, merge, k):
     texts, table = data
     lazy = Balancer(
-        detector=FakeDetector(table), gate=gate, merge_duplicates=merge, quota=Quota(pool=8, depth=20)
+        detector=FakeDetector(table),
+        gate=gate,
+        merge_duplicates=merge,
+        quota=Quota(pool=8, depth=20),
     ).balance(question, texts, k=k)
     from equipoise.selection.duplicates import Duplicates, find_copies
     from equipoise.selection.gate import decide

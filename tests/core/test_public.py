@@ -47,7 +47,11 @@ def test_an_unknown_name_is_an_attribute_error():
 
 def loaded_after(code):
     script = f"import sys; {code}; print(*sorted(m.split('.')[0] for m in sys.modules))"
-    return set(subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout.split())
+    return set(
+        subprocess.run(
+            [sys.executable, "-c", script], check=True, capture_output=True, text=True
+        ).stdout.split()
+    )
 
 
 def test_importing_the_package_loads_the_standard_library_only():

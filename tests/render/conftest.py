@@ -5,10 +5,13 @@ In a strip each character is one candidate in retrieval order: `+` for, `-` agai
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+
+from equipoise.render import render_html
 
 Build = Callable[..., dict[str, Any]]
 
@@ -42,10 +45,12 @@ def build(
     **changes: Any,
 ) -> dict[str, Any]:
     """A selection from `strip` in which `chosen` maps ranks to reasons."""
+    # A copy has the label of the text it repeats.
+    labels = [STANCES.get(strip[0] if mark in "=~" else mark) for mark in strip]
     positions = {rank: place for place, rank in enumerate(sorted(chosen), start=1)}
     documents = []
     for rank, mark in enumerate(strip, start=1):
-        stance = STANCES.get(mark)
+        stance = labels[rank - 1]
         documents.append(
             {
                 "rank": rank,
@@ -69,8 +74,8 @@ def build(
         for sign, kind, similarity in (("=", "exact", 1.0), ("~", "near", 0.93))
         if mark == sign
     ]
-    before = Counter(STANCES.get(mark, "unlabelled") for mark in strip[:5])
-    taken = Counter(STANCES.get(strip[rank - 1], "unlabelled") for rank in chosen)
+    before = Counter(label or "unlabelled" for label in labels[:5])
+    taken = Counter(labels[rank - 1] or "unlabelled" for rank in chosen)
     return {
         "schema": 1,
         "question": question,
@@ -82,8 +87,8 @@ def build(
         "one_sided": False,
         "missing_side": None,
         "documents": documents,
-        "composition": {kind: taken[kind] for kind in ("pro", "con", "neutral", "unlabelled")},
-        "before": {kind: before[kind] for kind in ("pro", "con", "neutral", "unlabelled")},
+        "composition": {"pro": 0, "con": 0, "neutral": 0, **taken},
+        "before": {"pro": 0, "con": 0, "neutral": 0, **before},
         "shortfalls": [],
         "merged": merged,
         "unscored": [],
@@ -111,7 +116,7 @@ def one_sided() -> dict[str, Any]:
     return build(
         strip,
         chosen=chosen,
-        contested={"verdict": "one_sided", "why": "no document against within the pool"},
+        contested={"verdict": "one_sided", "why": "no con document down to the depth"},
         one_sided=True,
         missing_side="con",
         shortfalls=[shortfall],
@@ -121,8 +126,9 @@ def one_sided() -> dict[str, Any]:
 def not_contested() -> dict[str, Any]:
     """A factual question: the five most relevant stand."""
     return build(
-        "ooooo+ooooo" + "." * 9,
+        "ooooo+ooooo" + "." * 19,
         chosen=dict.fromkeys(range(1, 6), "relevance"),
+        rule="relevance(5)",
         question="How many points did the Panthers defense surrender?",
         contested={
             "verdict": "not_contested",
@@ -159,6 +165,7 @@ def empty() -> dict[str, Any]:
         shortfalls=[
             {"stance": "pro", "wanted": 2, "found": 0, "searched_to_rank": 0},
             {"stance": "con", "wanted": 2, "found": 0, "searched_to_rank": 0},
+            {"stance": None, "wanted": 5, "found": 0, "searched_to_rank": 0},
         ],
     )
 
@@ -173,7 +180,82 @@ EXAMPLES = {
 }
 
 
-@pytest.fixture
+class Node:
+    """An element of a parsed page: its attributes, its children, the text inside it."""
+
+    def __init__(self, name: str, attributes: dict[str, str]) -> None:
+        self.name, self.attributes = name, attributes
+        self.children: list[Node | str] = []
+
+    @property
+    def classes(self) -> set[str]:
+        """The class names."""
+        return set(self.attributes.get("class", "").split())
+
+    @property
+    def text(self) -> str:
+        return "".join(child if isinstance(child, str) else child.text for child in self.children)
+
+    def walk(self) -> Iterator["Node"]:
+        yield self
+        for child in self.children:
+            if isinstance(child, Node):
+                yield from child.walk()
+
+    def all(self, name: str) -> list["Node"]:
+        """Every element inside with this tag name or, after a dot, this class."""
+        if name.startswith("."):
+            return [node for node in self.walk() if name[1:] in node.classes]
+        return [node for node in self.walk() if node.name == name]
+
+    def one(self, name: str) -> "Node":
+        (found,) = self.all(name)
+        return found
+
+
+class Reader(HTMLParser):
+    """Parses strictly: every element must be closed by its own end tag."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.root = Node("root", {})
+        self.open = [self.root]
+
+    def _add(self, tag: str, attributes: list[tuple[str, str | None]]) -> Node:
+        assert len({key for key, _ in attributes}) == len(attributes), f"twice in <{tag}>"
+        node = Node(tag, {key: value or "" for key, value in attributes})
+        self.open[-1].children.append(node)
+        return node
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        node = self._add(tag, attrs)
+        if tag != "meta":
+            self.open.append(node)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert self.open[-1].name == "svg", f"<{tag}/> outside of SVG"
+        self._add(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop().name == tag
+
+    def handle_data(self, data: str) -> None:
+        self.open[-1].children.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(f"a comment: {data}")
+
+
+def read_page(page: str) -> Node:
+    """The tree of a page or a fragment."""
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    assert reader.open == [reader.root], f"left open: {[node.name for node in reader.open]}"
+    return reader.root
+
+
+@pytest.fixture(scope="session")
 def build_selection() -> Build:
     """Builds a selection from a strip: `build_selection("+-o", chosen={1: "quota"})`."""
     return build
@@ -189,3 +271,15 @@ def example(request: pytest.FixtureRequest) -> dict[str, Any]:
 def examples() -> dict[str, dict[str, Any]]:
     """Every kind of selection by name."""
     return {name: make() for name, make in EXAMPLES.items()}
+
+
+@pytest.fixture(scope="session")
+def read() -> Callable[[str], Node]:
+    """Parses HTML strictly into a tree."""
+    return read_page
+
+
+@pytest.fixture(scope="session")
+def picture() -> Callable[[dict[str, Any]], Node]:
+    """Draws a selection as a page and parses it."""
+    return lambda selection: read_page(render_html(selection))

@@ -1,15 +1,19 @@
 """The picture in a terminal: readable without colour, and safe whatever the documents hold."""
 
 import re
+import sys
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from equipoise.errors import InputError
 from equipoise.render import render_text
+from equipoise.render.columns import columns, cut, wrap
 
 Build = Callable[..., dict[str, Any]]
 
@@ -86,9 +90,18 @@ def test_verdict_and_both_mixes_are_in_words(examples: dict[str, dict[str, Any]]
     assert re.search(r"^after   \+\+o-- +2 for, 2 against, 1 neutral$", picture, re.MULTILINE)
 
 
+def test_mixes_too_wide_for_one_line_keep_their_words(build_selection: Build) -> None:
+    picture = render_text(build_selection("+-o", chosen={1: "quota", 2: "quota"}), width=40)
+    assert "before  1 for, 1 against, 1 neutral\n        +o-\n" in picture
+    many = build_selection("+-" * 40, chosen=dict.fromkeys(range(1, 81), "quota"), k=80)
+    picture = render_text(many, width=60)
+    assert "after   40 for, 40 against\n" in picture
+    assert "+" * 40 not in picture
+
+
 def test_each_chosen_document_has_its_row(examples: dict[str, dict[str, Any]]) -> None:
     rows = re.findall(
-        r"^([1-5]) +(\S \w+) +(\d\.\d\d) +(\d+) +(.+?) {3}(.+)$",
+        r"^([1-5]) +(\S \w+) +(\d\.\d\d) +(\d+) +(.+?) {2}(.+)$",
         render_text(examples["balanced"]),
         re.MULTILINE,
     )
@@ -153,6 +166,44 @@ def test_the_terminal_of_the_reader_does_not_decide_on_colour(
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "dumb")
     assert "\x1b[" in render_text(examples["balanced"], color=True)
+
+
+def test_every_line_stays_readable_in_the_narrowest_terminal(
+    examples: dict[str, dict[str, Any]],
+) -> None:
+    picture = render_text(examples["failed"], width=40)
+    assert re.search(r"^5  \. not labelled +9 +Uranium", picture, re.MULTILINE)
+    assert "place of its stance" not in picture
+
+
+def test_drawing_needs_no_library_beyond_the_standard_one(
+    examples: dict[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "rich", None)
+    assert "Balanced" in render_text(examples["balanced"])
+
+
+@pytest.mark.parametrize(
+    "text", ["a bc def", "核电 站 a", "aaaaaaaaaaaa", "", "é e\u0301 核", "核核核核核"]
+)
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 40])
+def test_wrapping_loses_no_sign(text: str, width: int) -> None:
+    lines = wrap(text, width)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+    assert all(columns(line) <= width for line in lines) or width == 1
+
+
+@given(text=st.text(max_size=30), width=st.integers(2, 12))
+def test_cut_and_wrapped_text_fits(text: str, width: int) -> None:
+    assert columns(cut(text, width)) <= width
+    assert all(columns(line) <= width for line in wrap(text, width))
+    if columns(text) <= width:
+        assert cut(text, width) == text
+
+
+@pytest.mark.parametrize("text", ["plain", "核电站", "e\u0301", "האם", "ﾊﾝｶｸ", "a\u200bb"])
+def test_columns_are_those_of_a_terminal(text: str) -> None:
+    assert columns(text) == cell_len(text)
 
 
 def test_too_narrow_a_picture_is_refused(examples: dict[str, dict[str, Any]]) -> None:

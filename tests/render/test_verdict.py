@@ -79,6 +79,11 @@ def test_four_against_one_is_not_called_balanced(build_selection: Build) -> None
     )
 
 
+def test_one_document_for_and_none_against_is_not_nearly_balanced(build_selection: Build) -> None:
+    selection = build_selection("+oooo", chosen=dict.fromkeys(range(1, 6), "filled"))
+    assert sentence(selection).startswith("Only partly balanced: 1 for, 0 against, 4 neutral.")
+
+
 def test_an_uneven_quota_that_is_met_is_not_called_balanced(build_selection: Build) -> None:
     quota = {"pro": 4, "con": 1, "neutral": 0, "pool": 20, "depth": 50}
     selection = build_selection("++++-", chosen=dict.fromkeys(range(1, 6), "quota"), quota=quota)
@@ -90,9 +95,33 @@ def test_a_pool_of_neutral_documents_has_neither_side(build_selection: Build) ->
     assert sentence(selection).startswith("Neither side was found: 0 for, 0 against, 5 neutral.")
 
 
-def test_fewer_documents_than_places_is_said(build_selection: Build) -> None:
-    selection = build_selection("+-", chosen={1: "quota", 2: "quota"})
-    assert "Only 2 documents could be had for 5 places." in sentence(selection)
+def test_fewer_documents_than_places_is_said_once(build_selection: Build) -> None:
+    shortfalls = [
+        {"stance": "pro", "wanted": 2, "found": 1, "searched_to_rank": 2},
+        {"stance": None, "wanted": 5, "found": 2, "searched_to_rank": 2},
+    ]
+    selection = build_selection("+-", chosen={1: "quota", 2: "quota"}, shortfalls=shortfalls)
+    assert sentence(selection) == (
+        "Balanced: 1 for, 1 against. Only 2 of 5 places could be filled. "
+        "These are the 2 most relevant documents as they came."
+    )
+
+
+def test_one_side_with_the_order_of_relevance_kept_claims_no_search_to_the_depth(
+    build_selection: Build,
+) -> None:
+    why = "no sure con document in the top 20, and the question may be factual"
+    selection = build_selection(
+        "+o+o+" + "." * 30,
+        chosen=dict.fromkeys(range(1, 6), "relevance"),
+        contested={"verdict": "one_sided", "why": why, "balanced": False},
+        one_sided=True,
+        missing_side="con",
+    )
+    assert sentence(selection) == (
+        f"Order of relevance kept: {why}. Nothing against was seen. "
+        "The model reads the 5 most relevant documents."
+    )
 
 
 def test_a_missing_side_in_favour_is_named_and_searched_only_to_the_last_rank(

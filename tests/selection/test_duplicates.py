@@ -42,12 +42,15 @@ def test_texts_that_differ_in_a_negation_are_kept_apart():
 
 
 def test_short_texts_are_never_near_copies():
-    assert find_copies(["one two three four five", "one two three four six"], Duplicates(near=0.1)) == []
+    assert (
+        find_copies(["one two three four five", "one two three four six"], Duplicates(near=0.1))
+        == []
+    )
 
 
 def test_copies_do_not_chain_from_one_text_to_an_unlike_one():
     words = [f"w{i}" for i in range(30)]
-    chain = [" ".join([*words[:30 - step], *(f"z{i}" for i in range(step))]) for step in (0, 4, 8)]
+    chain = [" ".join([*words[: 30 - step], *(f"z{i}" for i in range(step))]) for step in (0, 4, 8)]
     copies = find_copies(chain, Duplicates(near=0.7))
     assert [(c.index, c.of) for c in copies] == [(1, 0)]
 

@@ -70,7 +70,8 @@ def _value(docs, taken, weight):
     *before, last = taken
     units = [[x / math.hypot(*d.embedding) for x in d.embedding] for d in docs]
     closest = max(
-        (sum(a * b for a, b in zip(units[last], units[j], strict=True)) for j in before), default=0.0
+        (sum(a * b for a, b in zip(units[last], units[j], strict=True)) for j in before),
+        default=0.0,
     )
     return weight * docs[last].score - (1 - weight) * closest
 
@@ -82,7 +83,12 @@ def test_min_max_puts_scores_of_another_scale_beside_the_cosines():
 
 
 def test_a_document_without_a_usable_score_comes_after_all_others():
-    docs = [doc("a", math.nan, 1, 0), doc("b", 0.1, 1, 0), doc("c", None, 0, 1), doc("d", 0.2, 0, 1)]
+    docs = [
+        doc("a", math.nan, 1, 0),
+        doc("b", 0.1, 1, 0),
+        doc("c", None, 0, 1),
+        doc("d", 0.2, 0, 1),
+    ]
     assert chosen(MmrRule(k=4), docs) == [3, 1, 0, 2]
 
 

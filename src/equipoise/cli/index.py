@@ -27,9 +27,7 @@ def index(
     ] = None,
     chunk_words: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Aim for passages of this many words.  [default: 120, or as the index]"
-        ),
+        typer.Option(min=1, help="Aim for passages of this many words (120)."),
     ] = None,
     embedder: Annotated[
         str,
@@ -43,7 +41,7 @@ def index(
     ] = False,
     bm25: Annotated[
         bool | None,
-        typer.Option("--bm25/--no-bm25", help="Also index words.  [default: yes, or as the index]"),
+        typer.Option("--bm25/--no-bm25", help="Also index words (yes)."),
     ] = None,
 ) -> None:
     """Index a corpus for `equipoise ask`."""

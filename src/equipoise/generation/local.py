@@ -4,10 +4,12 @@ import asyncio
 import os
 import re
 import secrets
+import shutil
 import socket
 import tempfile
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +21,9 @@ from equipoise.types import Answer, Outcome
 
 _GGUF: Final = b"GGUF"
 _QUIET: Final = -1
+
+# Without it a model of 135 million parameters repeats one sentence until the answer is full.
+_AGAINST_LOOPS: Final = {"repeat_penalty": 1.1, "repeat_last_n": 64}
 
 # What chat templates use to mark turns: <|im_end|>, </s>, <start_of_turn>, [INST], [/INST]. The
 # tokenizer reads such text as control tokens, so a document could open a turn of its own; a space
@@ -32,7 +37,8 @@ class LocalGenerator:
     `path` is the file, or None for the model that `equipoise models pull smollm2` fetches. Calls
     run one after another. `context_tokens` bounds prompt and answer together: a longer prompt is
     an error outcome, never cut. At temperature 0 equal prompts give equal answers on one machine;
-    above it `seed` fixes the draw. More than one thread is slower on small machines. With
+    above it `seed` fixes the draw. Repetition is damped (penalty 1.1 over the last 64 tokens), for
+    small models loop without it. More than one thread is slower on small machines. With
     `read_refusals` a refusal in plain words counts as refused.
 
     Raises:
@@ -68,10 +74,11 @@ class LocalGenerator:
         self._context_tokens = context_tokens
         self._max_tokens = max_tokens
         self._read_refusals = read_refusals
-        self._sampling = {"temperature": temperature, "seed": seed}
+        self._sampling = {"temperature": temperature, "seed": seed, **_AGAINST_LOOPS}
         self._lock = threading.Lock()
-        self._folder = tempfile.TemporaryDirectory(prefix="equipoise-", ignore_cleanup_errors=True)
-        self._server = _load(file, threads, context_tokens, Path(self._folder.name))
+        folder = tempfile.mkdtemp(prefix="equipoise-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._server = _load(file, threads, context_tokens, Path(folder))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r}, context_tokens={self._context_tokens})"

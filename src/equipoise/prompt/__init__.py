@@ -1,6 +1,6 @@
 """From a question and the chosen texts to the words that reach the generator."""
 
 from equipoise.prompt.render import render_prompt
-from equipoise.prompt.templates import DEFAULT, Template, load_template
+from equipoise.prompt.templates import COMPACT, DEFAULT, Template, load_template
 
-__all__ = ["DEFAULT", "Template", "load_template", "render_prompt"]
+__all__ = ["COMPACT", "DEFAULT", "Template", "load_template", "render_prompt"]

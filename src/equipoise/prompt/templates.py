@@ -113,6 +113,27 @@ dispute and do not retell it in the words of one camp."""
 DEFAULT: Final = Template("equipoise-1", _BODY, _INSTRUCTION)
 
 
+# For models of a few hundred million parameters, which do not follow the longer text: SmolLM2-135M
+# answers DEFAULT with one phrase or an endless repetition, and writes a paragraph for this one.
+COMPACT: Final = Template(
+    "equipoise-compact-1",
+    """\
+Summarise what these documents say about a question.
+
+{documents}
+
+Question: {question}
+
+{instruction}
+
+Write an objective summary in three to five sentences, in the language of the question. Say only \
+what the documents say, even where that is little.""",
+    """\
+The documents may be lopsided: one side may have more of them, longer or louder ones. Give the \
+best argument for and the best argument against the same weight, and show where they disagree.""",
+)
+
+
 def load_template(path: str | Path) -> Template:
     """The template in a UTF-8 text file.
 

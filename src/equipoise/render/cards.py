@@ -8,7 +8,7 @@ from equipoise.render.reading import SIDES, Plain, chosen, kind_of
 from equipoise.render.signs import sign
 from equipoise.render.words import KIND_NAMES, reason
 
-_CARD_CHARACTERS: Final = 320
+_CARD_CHARACTERS: Final = 420
 _ID_CHARACTERS: Final = 60
 
 
@@ -76,7 +76,7 @@ def _odds(document: Plain) -> Markup:
 
 def _foot(selection: Plain, document: Plain) -> Markup:
     """Why it was chosen, and on a second line what it is."""
-    facts = [clip(one_line(document["id"]), _ID_CHARACTERS)]
+    facts = [f"id {clip(one_line(document['id']), _ID_CHARACTERS)}"]
     if document["rank"] in selection["unscored"]:
         facts.append("unscored")
     elif document["score"] is not None:

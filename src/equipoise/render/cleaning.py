@@ -41,7 +41,7 @@ def clip(text: str, limit: int) -> str:
     head = text[: limit - 1]
     space = head.rfind(" ")
     # A space in the last third is near enough; otherwise (no spaces: Chinese, a URL) cut hard.
-    return (head[:space] if space > limit * 2 // 3 else head).rstrip() + "…"
+    return (head[:space] if space > limit * 2 // 3 else head).rstrip(" ,;:") + "…"
 
 
 def _picture(match: re.Match[str]) -> str:

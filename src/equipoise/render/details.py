@@ -98,6 +98,7 @@ def _table(caption: str, heads: Sequence[str] | None, rows: Sequence[Markup]) ->
             for head in heads
         ]
         parts.append(element("thead", {}, element("tr", {}, *cells)))
-    table = element("table", {"class": "eq-table"}, *parts, element("tbody", {}, *rows))
+    name = "eq-table eq-rows" if heads else "eq-table"
+    table = element("table", {"class": name}, *parts, element("tbody", {}, *rows))
     box = {"class": "eq-scroll", "role": "region", "aria-label": caption, "tabindex": "0"}
     return element("div", box, table)

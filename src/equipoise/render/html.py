@@ -11,7 +11,16 @@ from equipoise.render.cards import cards
 from equipoise.render.cleaning import one_line
 from equipoise.render.details import details
 from equipoise.render.markup import Markup, element, join
-from equipoise.render.reading import SIDES, Plain, check_schema, chosen, count, kind_of, zones
+from equipoise.render.reading import (
+    SIDES,
+    Plain,
+    check_schema,
+    chosen,
+    count,
+    is_labelled,
+    kind_of,
+    zones,
+)
 from equipoise.render.signs import sign
 from equipoise.render.style import style_sheet
 from equipoise.render.words import KIND_NAMES, mix, most_relevant, verdict, why_left_out
@@ -100,7 +109,8 @@ def _zone(selection: Plain, zone: str, documents: Sequence[Plain], *, named: boo
     label = f"Ranks {first} to {last}: {names[zone]}"
     attributes = {"class": "eq-cells", "role": "list", "start": first, "aria-label": label}
     note = element("p", {"class": "eq-note"}, names[zone]) if named else Markup()
-    return element("div", {"class": "eq-zone"}, note, element("ol", attributes, *cells))
+    quiet = "" if any(document["chosen"] for document in documents) else " eq-quiet"
+    return element("div", {"class": f"eq-zone{quiet}"}, note, element("ol", attributes, *cells))
 
 
 def _cell(selection: Plain, document: Plain) -> Markup:
@@ -140,14 +150,19 @@ def _model(selection: Plain, heading: int) -> Markup:
         rank = element("span", {}, f"rank {document['rank']}")
         items.append(element("li", {}, place, sign(kind, full=True), KIND_NAMES[kind], rank))
     row = element("ol", {"class": "eq-model", "role": "list"}, *items)
-    left = element("div", {}, _title(heading, "What reaches the model, in prompt order"), row)
+    parts = [element("div", {}, _title(heading, "What reaches the model, in prompt order"), row)]
+    if is_labelled(selection):
+        parts.append(_mixes(selection, heading))
+    return element("div", {"class": "eq-two"}, *parts)
+
+
+def _mixes(selection: Plain, heading: int) -> Markup:
     first = min(selection["k"], len(selection["documents"]))
     bars = [
         _bar(f"Before: {most_relevant(first)}", selection["before"]),
         _bar("After: what reaches the model", selection["composition"]),
     ]
-    right = element("div", {"class": "eq-mixes"}, _title(heading, "Before and after"), *bars)
-    return element("div", {"class": "eq-two"}, left, right)
+    return element("div", {"class": "eq-mixes"}, _title(heading, "Before and after"), *bars)
 
 
 def _title(heading: int, text: str) -> Markup:

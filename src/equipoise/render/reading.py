@@ -11,6 +11,8 @@ SCHEMA: Final = 1
 SIDES: Final = ("pro", "neutral", "con")
 """The order in which stances stand in every bar: neutral is the middle of the scales."""
 
+_QUOTA_REASONS: Final = frozenset({"quota", "reached", "filled"})
+
 
 def check_schema(selection: Plain) -> None:
     """Nothing, when `selection` is a mapping this package can draw.
@@ -53,9 +55,12 @@ def left_out(selection: Plain) -> list[Plain]:
 def zones(selection: Plain) -> list[tuple[str, Sequence[Plain]]]:
     """The candidates split at the pool and at the depth: (zone, documents), empty ones left out.
 
-    A zone is "pool" (ranks 1 to pool), "reach" (to depth) or "beyond".
+    A zone is "pool" (ranks 1 to pool), "reach" (to depth) or "beyond". Where no quota was
+    applied, pool and depth had no part in the choice, and all candidates are one zone.
     """
     documents = selection["documents"]
+    if not {document["reason"] for document in documents} & _QUOTA_REASONS:
+        return [("pool", documents)] if documents else []
     pool, depth = selection["quota"]["pool"], selection["quota"]["depth"]
     parts = [
         ("pool", documents[:pool]),
@@ -63,6 +68,12 @@ def zones(selection: Plain) -> list[tuple[str, Sequence[Plain]]]:
         ("beyond", documents[depth:]),
     ]
     return [(zone, part) for zone, part in parts if part]
+
+
+def is_labelled(selection: Plain) -> bool:
+    """True when the stance of any document that counts, before or after, is known."""
+    counts = (selection["before"], selection["composition"])
+    return any(count(mix, side) for mix in counts for side in SIDES)
 
 
 def count(counts: Plain, kind: str) -> int:

@@ -1,19 +1,28 @@
 """The picture of a selection for a terminal, readable without colour.
 
-A strip with one sign for each candidate in rank order, the places of the chosen ones under it,
-the verdict, the chosen documents in a table, and what fell short.
+The verdict, a strip with one sign for each candidate in rank order and the places of the chosen
+ones under it, the chosen documents in a table, and what fell short. Standard library only, for
+`str(selection)` must work wherever a selection can be made.
 """
 
-from collections.abc import Iterator, Sequence
-from io import StringIO
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
-from equipoise._extras import require
 from equipoise.errors import InputError
 from equipoise.render.cleaning import clip, one_line
+from equipoise.render.columns import columns, cut, pad, wrap
 from equipoise.render.facts import facts
-from equipoise.render.reading import SIDES, Plain, check_schema, chosen, count, kind_of
-from equipoise.render.words import KIND_NAMES, Verdict, mix, short_reason, verdict
+from equipoise.render.reading import (
+    SIDES,
+    Plain,
+    check_schema,
+    chosen,
+    count,
+    is_labelled,
+    kind_of,
+    zones,
+)
+from equipoise.render.words import KIND_NAMES, mix, short_reason, verdict
 
 _SIGNS: Final = {
     "pro": "+",
@@ -23,26 +32,24 @@ _SIGNS: Final = {
     "duplicate": "=",
     "blank": "_",
 }
-# Colours of the 256 that can be read on a black and on a white ground.
-_FAINT: Final = "color(244)"
-_STRONG: Final = "bold reverse "
-_STYLES: Final = {
-    "pro": "color(33)",
-    "con": "color(166)",
-    "neutral": "color(246)",
-    "unlabelled": _FAINT,
-    "duplicate": _FAINT,
-    "blank": _FAINT,
-}
-_TONES: Final = {"good": "bold", "plain": "bold", "warning": "bold yellow"}
+# Codes of ANSI (ECMA-48); the colours of the 256 can be read on a black and on a white ground.
+_BOLD: Final = "1"
+_FAINT: Final = "38;5;244"
+_WARNING: Final = "1;33"
+_COLOURS: Final = {"pro": "38;5;33", "con": "38;5;166", "neutral": "38;5;246"}
+_STRONG: Final = "1;7;"
 _GROUP: Final = 10
 _MARGIN: Final = 8
+_GAP: Final = 3
 _NARROWEST: Final = 40
 _FIRST_WORDS: Final = 300
+_LEAST_TEXT: Final = 16
+
+Paint = Callable[[str, str], str]
 
 
 def render_text(selection: Plain, *, width: int = 100, color: bool = False) -> str:
-    """The picture as lines of at most `width` columns, ending in a line break.
+    """The picture as lines of at most `width` columns, each ending in a line break.
 
     `selection` is what `Selection.to_dict()` gives. With `color` it holds ANSI colours; without,
     not one escape code, whatever the documents hold.
@@ -50,62 +57,86 @@ def render_text(selection: Plain, *, width: int = 100, color: bool = False) -> s
     Raises:
         InputError: `selection` is not a mapping of the schema that this version draws, or `width`
             is under 40 columns.
-        MissingExtraError: rich is not installed.
 
     Source: ours.
     """
     check_schema(selection)
     if width < _NARROWEST:
         raise InputError(f"width must be at least {_NARROWEST} columns, got {width}")
-    console = require("rich.console", extra="cli").Console(
-        file=StringIO(),
-        width=width,
-        force_terminal=color,
-        force_jupyter=False,
-        color_system="256" if color else None,
-        no_color=not color,
-        legacy_windows=False,
-        markup=False,
-        highlight=False,
-        emoji=False,
-    )
-    for part in _parts(selection, width):
-        console.print(part)
-    lines = console.file.getvalue().splitlines()
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    lines = _lines(selection, width, _paint if color else _plain)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _parts(selection: Plain, width: int) -> Iterator[Any]:
-    text = require("rich.text", extra="cli").Text
-    yield text(one_line(selection["question"]) or "(no question)", style="bold")
+def _paint(text: str, code: str) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if text else ""
+
+
+def _plain(text: str, code: str) -> str:
+    return text
+
+
+def _lines(selection: Plain, width: int, paint: Paint) -> Iterator[str]:
+    question = one_line(selection["question"]) or "(no question)"
+    yield from (paint(line, _BOLD) for line in wrap(question, width))
     yield ""
-    yield _verdict(text, verdict(selection))
+    yield from _verdict(selection, width, paint)
     yield ""
     if selection["documents"]:
-        yield from _strip(text, selection, width)
-        yield from _bars(text, selection)
+        yield from _strip(selection, width, paint)
+        yield ""
+    if is_labelled(selection):
+        yield from _bars(selection, width, paint)
         yield ""
     if chosen(selection):
-        yield _table(text, selection)
+        yield from _table(selection, width, paint)
         yield ""
-    yield _facts(text, selection)
+    yield from _facts(selection, width, paint)
 
 
-def _verdict(text: Any, news: Verdict) -> Any:
-    return text.assemble((f"{news.head}: ", _TONES[news.tone]), news.text)
+def _verdict(selection: Plain, width: int, paint: Paint) -> Iterator[str]:
+    news = verdict(selection)
+    code = _WARNING if news.tone == "warning" else _BOLD
+    left = len(news.head) + 1
+    for line in wrap(news.sentence, width):
+        yield paint(line[:left], code) + line[left:]
+        left = max(0, left - len(line) - 1)
 
 
-def _strip(text: Any, selection: Plain, width: int) -> Iterator[Any]:
+def _strip(selection: Plain, width: int, paint: Paint) -> Iterator[str]:
     """Lines of ranks, signs and places in groups of ten, as many groups to a line as fit."""
     groups = max(1, (width - _MARGIN) // (_GROUP + 2))
     documents = selection["documents"]
     for start in range(0, len(documents), groups * _GROUP):
-        yield from _strip_line(text, selection, documents[start : start + groups * _GROUP])
-    yield text(_legend(selection, width), style=_FAINT)
-    yield ""
+        yield from _strip_line(selection, documents[start : start + groups * _GROUP], paint)
+    yield from (paint(line, _FAINT) for line in _legend(selection, width))
 
 
-def _legend(selection: Plain, width: int) -> str:
+def _strip_line(selection: Plain, documents: Sequence[Plain], paint: Paint) -> Iterator[str]:
+    """Three lines in step: the first rank of each group, the signs, the places in the prompt."""
+    edges = _edges(selection)
+    ranks, signs, places = (pad(name, _MARGIN) for name in ("rank", "found", "chosen"))
+    for at, document in enumerate(documents):
+        if at % _GROUP == 0:
+            ranks = f"{pad(ranks, len(places))}{document['rank']}"
+        kind = kind_of(selection, document)
+        signs += paint(_SIGNS[kind], _STRONG * document["chosen"] + _COLOURS.get(kind, _FAINT))
+        places += _place(document)
+        edge = "|" if document["rank"] in edges else ""
+        space = " " * ((at + 1) % _GROUP == 0)
+        signs += paint(edge, _FAINT) + space
+        places += " " * len(edge + space)
+    yield paint(ranks, _FAINT)
+    yield signs
+    yield paint(places.rstrip(), _BOLD)
+
+
+def _edges(selection: Plain) -> dict[int, str]:
+    """The ranks after which the pool and the search end, where documents lie beyond them."""
+    names = {"pool": "end of pool", "reach": "end of search"}
+    return {part[-1]["rank"]: names[zone] for zone, part in zones(selection)[:-1]}
+
+
+def _legend(selection: Plain, width: int) -> list[str]:
     """What each sign that occurs means; a line is broken between signs only."""
     present = {kind_of(selection, document) for document in selection["documents"]}
     items = [f"{_SIGNS[kind]} {name}" for kind, name in KIND_NAMES.items() if kind in present]
@@ -116,34 +147,7 @@ def _legend(selection: Plain, width: int) -> str:
             lines[-1] += f"   {item}"
         else:
             lines.append(" " * _MARGIN + item)
-    return "\n".join(lines)
-
-
-def _strip_line(text: Any, selection: Plain, documents: Sequence[Plain]) -> Iterator[Any]:
-    """Three lines in step: the first rank of each group, the signs, the places in the prompt."""
-    edges = _edges(selection)
-    ranks, places = f"{'rank':<{_MARGIN}}", f"{'chosen':<{_MARGIN}}"
-    signs = text(f"{'found':<{_MARGIN}}")
-    for at, document in enumerate(documents):
-        if at % _GROUP == 0:
-            ranks = f"{ranks:<{len(places)}}{document['rank']}"
-        kind = kind_of(selection, document)
-        signs.append(_SIGNS[kind], style=_STRONG * document["chosen"] + _STYLES[kind])
-        places += _place(document)
-        edge = "|" if document["rank"] in edges else ""
-        gap = edge + " " * ((at + 1) % _GROUP == 0)
-        signs.append(gap, style=_FAINT)
-        places += " " * len(gap)
-    yield text(ranks, style=_FAINT)
-    yield signs
-    yield text(places, style="bold")
-
-
-def _edges(selection: Plain) -> dict[int, str]:
-    """The ranks after which the pool and the search end, where documents lie beyond them."""
-    names = {"pool": "end of pool", "depth": "end of search"}
-    found = {int(selection["quota"][key]): name for key, name in names.items()}
-    return {rank: name for rank, name in found.items() if rank < len(selection["documents"])}
+    return lines
 
 
 def _place(document: Plain) -> str:
@@ -153,52 +157,67 @@ def _place(document: Plain) -> str:
     return str(document["position"]) if document["position"] < 10 else "*"
 
 
-def _bars(text: Any, selection: Plain) -> Iterator[Any]:
+def _bars(selection: Plain, width: int, paint: Paint) -> Iterator[str]:
+    """Before and after: a sign for each document, neutral in the middle, and the counts."""
     rows = (("before", selection["before"]), ("after", selection["composition"]))
-    longest = max(sum(map(int, counts.values())) for _, counts in rows)
+    longest = max(sum(_taken(counts).values()) for _, counts in rows)
+    room = width - _MARGIN - longest - _GAP
     for name, counts in rows:
-        line = text(f"{name:<{_MARGIN}}")
-        kinds = [kind for kind in (*SIDES, "unlabelled") for _ in range(count(counts, kind))]
-        for kind in kinds:
-            line.append(_SIGNS[kind], style=_STRONG + _STYLES[kind])
-        line.append(" " * (longest - len(kinds) + 3) + mix(counts))
-        yield line
+        signs = "".join(
+            paint(_SIGNS[kind] * number, _STRONG + _COLOURS.get(kind, _FAINT))
+            for kind, number in _taken(counts).items()
+        )
+        if room >= max(len(mix(counts)) for _, counts in rows):
+            gap = " " * (longest - sum(_taken(counts).values()) + _GAP)
+            yield f"{pad(name, _MARGIN)}{signs}{gap}{mix(counts)}"
+            continue
+        first, *more = wrap(mix(counts), width - _MARGIN)
+        yield pad(name, _MARGIN) + first
+        yield from (" " * _MARGIN + line for line in more)
+        if longest <= width - _MARGIN:
+            yield " " * _MARGIN + signs
 
 
-def _table(text: Any, selection: Plain) -> Any:
+def _taken(counts: Plain) -> dict[str, int]:
+    """How many of each kind, in the order of a bar."""
+    return {kind: count(counts, kind) for kind in (*SIDES, "unlabelled")}
+
+
+def _table(selection: Plain, width: int, paint: Paint) -> Iterator[str]:
     """The chosen documents; the texts take what room is left and are cut at its end."""
-    box = require("rich.box", extra="cli").SIMPLE_HEAD
-    table = require("rich.table", extra="cli").Table(
-        box=box, padding=(0, 1), pad_edge=False, show_edge=False, expand=True
-    )
-    table.add_column("#", justify="right", no_wrap=True)
-    table.add_column("stance", no_wrap=True)
-    table.add_column("p", justify="right", no_wrap=True)
-    table.add_column("rank", justify="right", no_wrap=True)
-    table.add_column("why", no_wrap=True, overflow="ellipsis", max_width=32)
-    table.add_column("text", ratio=1, no_wrap=True, overflow="ellipsis")
-    for document in chosen(selection):
-        table.add_row(*_cells(text, selection, document))
-    return table
+    taken = chosen(selection)
+    rows = [("#", "stance", "p", "rank", "why"), *(_row(selection, one) for one in taken)]
+    texts = ["text", *(one_line(clip(one["text"], _FIRST_WORDS)) for one in taken)]
+    codes = [_BOLD, *(_COLOURS.get(kind_of(selection, one), _FAINT) for one in taken)]
+    if width - sum(_widths(rows)) < _LEAST_TEXT:
+        rows = [row[:-1] for row in rows]
+    widths = _widths(rows)
+    for row, text, code in zip(rows, texts, codes, strict=True):
+        padded = [pad(cell, wide) for cell, wide in zip(row, widths, strict=True)]
+        padded[1] = paint(padded[1], code)
+        yield "".join([*padded, cut(text, width - sum(widths))])
 
 
-def _cells(text: Any, selection: Plain, document: Plain) -> Sequence[Any]:
-    kind = kind_of(selection, document)
-    odds = document["probabilities"]
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    """Of each column the width, with the gap behind it."""
+    return [max(map(columns, column)) + 2 for column in zip(*rows, strict=True)]
+
+
+def _row(selection: Plain, document: Plain) -> tuple[str, ...]:
+    kind, odds = kind_of(selection, document), document["probabilities"]
     return (
-        text(str(document["position"])),
-        text(f"{_SIGNS[kind]} {KIND_NAMES[kind]}", style=_STYLES[kind]),
-        text("" if odds is None else f"{odds[document['stance']]:.2f}"),
-        text(str(document["rank"])),
-        text(short_reason(document)),
-        text(one_line(clip(document["text"], _FIRST_WORDS))),
+        str(document["position"]),
+        f"{_SIGNS[kind]} {KIND_NAMES[kind]}",
+        "" if odds is None else f"{odds[document['stance']]:.2f}",
+        str(document["rank"]),
+        short_reason(document),
     )
 
 
-def _facts(text: Any, selection: Plain) -> Any:
-    table = require("rich.table", extra="cli").Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True, style=_FAINT)
-    table.add_column()
-    for name, sentence in facts(selection):
-        table.add_row(text(name), text(sentence))
-    return table
+def _facts(selection: Plain, width: int, paint: Paint) -> Iterator[str]:
+    rows = facts(selection)
+    indent = max(columns(name) for name, _ in rows) + 2
+    for name, sentence in rows:
+        first, *more = wrap(sentence, width - indent)
+        yield paint(pad(name, indent), _FAINT) + first
+        yield from (" " * indent + line for line in more)

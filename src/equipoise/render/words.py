@@ -30,7 +30,7 @@ _LEFT_OUT: Final = {
     "blank": "has no text",
     "quota_full": "the places for its stance were taken",
     "not_needed": "every place was taken before it",
-    "not_selected": "not selected by the rule",
+    "not_selected": "not selected",
 }
 _OTHER_RULES: Final = {
     "random": "Drawn at random",
@@ -98,11 +98,13 @@ def why_left_out(selection: Plain, document: Plain) -> str:
 
 
 def shortfall(item: Plain) -> str:
-    """One quota that was not met, as a sentence.
+    """One quota that was not met, as a sentence; of no stance: places that stay empty.
 
     >>> shortfall({"stance": "con", "wanted": 2, "found": 1, "searched_to_rank": 50})
     'Only 1 of 2 against was found down to rank 50.'
     """
+    if item["stance"] is None:
+        return f"Only {item['found']} of {item['wanted']} places could be filled."
     stance, to_rank = _SIDE_WORDS.get(item["stance"], item["stance"]), item["searched_to_rank"]
     where = f"down to rank {to_rank}" if to_rank else "in an empty list"
     if not item["found"]:
@@ -135,7 +137,8 @@ def verdict(selection: Plain) -> Verdict:
     if not chosen(selection):
         return Verdict("warning", "Nothing was chosen", "no document could take a place.")
     gate = selection["contested"]["verdict"]
-    if gate in ("not_contested", "never", "unlabelled"):
+    in_order = {document["reason"] for document in chosen(selection)} == {"relevance"}
+    if gate in ("not_contested", "never", "unlabelled") or (gate == "one_sided" and in_order):
         return _kept(selection, gate)
     return _by_rule(selection) or _one_sided(selection) or _balanced(selection)
 
@@ -153,7 +156,10 @@ def _kept(selection: Plain, gate: str) -> Verdict:
     if {document["reason"] for document in chosen(selection)} != {"relevance"}:
         text = f"{mix(selection['composition'])}. {_capital(why)}"
         return Verdict("plain", f"Chosen by {one_line(selection['rule'])}", text)
-    return Verdict("plain", "Order of relevance kept", f"{why} {_reads_in_order(selection)}")
+    missing = selection["missing_side"]
+    side = f"Nothing {_SIDE_WORDS[missing]} was seen. " if missing in _SIDE_WORDS else ""
+    text = f"{why} {side}{_reads_in_order(selection)}"
+    return Verdict("plain", "Order of relevance kept", text)
 
 
 def _reads_in_order(selection: Plain) -> str:
@@ -189,11 +195,10 @@ def _one_sided(selection: Plain) -> Verdict | None:
 
 def _balanced(selection: Plain) -> Verdict:
     tone, head = _grade(selection)
-    short = [shortfall(item) for item in selection["shortfalls"]]
-    places, taken = selection["k"], len(chosen(selection))
-    if taken < places:
-        documents = "document" if taken == 1 else "documents"
-        short = [f"Only {taken} {documents} could be had for {places} places."]
+    # Where places stay empty, there are too few documents: that says it all.
+    empty = [item for item in selection["shortfalls"] if item["stance"] is None]
+    short = [shortfall(item) for item in empty or selection["shortfalls"]]
+    taken = len(chosen(selection))
     if _is_top(selection):
         before = f"These are {most_relevant(taken)} as they came."
     else:

@@ -102,7 +102,7 @@ class FusedRetriever:
         self._depth = depth
 
     def retrieve(self, question: str, k: int) -> tuple[Candidate, ...]:
-        """At most `k` candidates, best first, with the fused score, in (0, r / rank_constant).
+        """At most `k` candidates, best first; `score` is in (0, r / (rank_constant + 1)].
 
         Documents are the same when their ids are; text, metadata and embedding come from the
         first list that has the document, the embedding from the first that has one.

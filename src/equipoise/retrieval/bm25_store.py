@@ -37,7 +37,9 @@ def write_bm25(texts: Iterable[str], folder: Path) -> None:
     """
     bm25s = require("bm25s", extra="local")
     index = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
-    index.index([tokens(text) for text in texts], show_progress=False)
+    # Subtle: a text without words gets one that no question has, or a corpus of such texts would
+    # have a mean length of 0, by which BM25 divides.
+    index.index([tokens(text) or [""] for text in texts], show_progress=False)
     index.save(str(folder), allow_pickle=False)
 
 

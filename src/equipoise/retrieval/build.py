@@ -76,6 +76,7 @@ def build_index(
     """
     out = Path(out)
     _require_target(out, overwrite=overwrite)
+    _require_libraries(bm25)
     start = time.monotonic()
     with _work_folder(out) as work:
         documents, blank = _write_passages(corpus, work, chunk_words, taken=[])
@@ -112,11 +113,13 @@ def add_to_index(
     before = read_manifest(path)
     require_embedder(path, before, embedder)
     verify(path, before, (PASSAGES, VECTORS))
+    _require_libraries(before.has_bm25)
     with _work_folder(path) as work:
         for name in (PASSAGES, VECTORS):
             shutil.copyfile(path / name, work / name)
-        taken = Passages(path / PASSAGES)
-        documents, blank = _write_passages(corpus, work, before.chunk_words, taken=taken)
+        documents, blank = _write_passages(
+            corpus, work, before.chunk_words, taken=Passages(path / PASSAGES)
+        )
         manifest = replace(before, documents=before.documents + documents)
         manifest = _finish(work, manifest, embedder, batch, progress, bm25=before.has_bm25)
         if read_manifest(path) != before:
@@ -124,6 +127,12 @@ def add_to_index(
         _swap_in(work, path)
     added = manifest.passages - before.passages
     return IndexSummary(documents, added, blank, manifest.passages, time.monotonic() - start)
+
+
+def _require_libraries(bm25: bool) -> None:
+    """Nothing, when what the build needs is installed: told before the long work, not after."""
+    for module in ("faiss", "bm25s") if bm25 else ("faiss",):
+        require(module, extra="local")
 
 
 def _write_passages(

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from equipoise._plain import plain
 from equipoise.errors import InputError
-from equipoise.retrieval.readers import TEXT_SUFFIXES, Row, plain, read_rows, suffix_of
+from equipoise.retrieval.readers import TEXT_SUFFIXES, Row, read_rows, suffix_of
 from equipoise.types import Candidate
 
 

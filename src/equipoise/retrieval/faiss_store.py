@@ -13,6 +13,7 @@ from equipoise.errors import StoreError
 from equipoise.retrieval.base import Embedder, require_question
 from equipoise.retrieval.manifest import PASSAGES, VECTORS, Manifest, read_manifest, verify
 from equipoise.retrieval.passages import Passages
+from equipoise.retrieval.vectors import question_vector
 from equipoise.types import Candidate
 
 
@@ -123,7 +124,7 @@ class DenseRetriever:
             EmbedderError: the model could not embed the question.
         """
         require_question(question, k)
-        found = self._store.search(self._embedder.embed_question(question), k)
+        found = self._store.search(question_vector(self._embedder, question), k)
         return tuple(
             replace(
                 self._store.passages[index],

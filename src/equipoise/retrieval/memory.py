@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from equipoise.errors import InputError
 from equipoise.retrieval.base import Embedder, require_question
-from equipoise.retrieval.vectors import best_rows, normalized
+from equipoise.retrieval.vectors import best_rows, normalized, question_vector
 from equipoise.types import Candidate
 
 
@@ -45,7 +45,7 @@ class MemoryRetriever:
         require_question(question, k)
         if not self._candidates:
             return ()
-        scores = (self._vectors @ self._embedder.embed_question(question)).clip(-1.0, 1.0)
+        scores = (self._vectors @ question_vector(self._embedder, question)).clip(-1.0, 1.0)
         return tuple(
             replace(
                 self._candidates[i],

@@ -7,15 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
+from equipoise._plain import plain
 from equipoise.types import Candidate
 
 
 def passage_line(passage: Candidate) -> bytes:
     """One line of `passages.jsonl`: id, text and metadata, in ASCII with JSON's escapes.
 
-    ASCII, because a lone surrogate survives there and U+2028 breaks no line.
+    Metadata are written as JSON can carry them: a date, say, as its text. ASCII, because a lone
+    surrogate survives there and U+2028 breaks no line.
     """
-    row = {"id": passage.id, "text": passage.text, "metadata": passage.metadata}
+    row = {"id": passage.id, "text": passage.text, "metadata": plain(passage.metadata)}
     return json.dumps(row, allow_nan=False).encode("ascii") + b"\n"
 
 

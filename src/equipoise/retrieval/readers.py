@@ -3,7 +3,6 @@
 import csv
 import gzip
 import json
-import math
 import sys
 import zlib
 from collections.abc import Generator, Iterator, Mapping
@@ -62,23 +61,6 @@ def read_rows(path: Path, *, relative_to: Path) -> Generator[Row, None, None]:
         yield from _read_parquet(path, name)
     else:
         yield from _read_csv(path, name, delimiter="\t" if suffix == ".tsv" else ",")
-
-
-def plain(value: Any) -> Any:
-    """`value` as JSON can carry it: numbers that are not finite become None, odd types str.
-
-    >>> plain({"a": (1, float("nan")), 2: {3}})
-    {'a': [1, None], '2': '{3}'}
-    """
-    if value is None or isinstance(value, bool | str | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    return str(value)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.retrieval.base import EmbedderError
+from equipoise.retrieval.base import Embedder, EmbedderError
 
 
 def normalized(rows: Any, *, made_by: str, dimension: int | None = None) -> NDArray[np.float32]:
@@ -34,6 +34,19 @@ def normalized(rows: Any, *, made_by: str, dimension: int | None = None) -> NDAr
             f"{len(array)} (from 0) got another kind. Leave that text out or use another model."
         )
     return np.asarray(array / lengths, dtype=np.float32)
+
+
+def question_vector(embedder: Embedder, question: str) -> NDArray[np.float32]:
+    """The question's vector (d,), float32, length 1, whatever the embedder gave.
+
+    Raises:
+        EmbedderError: it has another length than d, is not finite, or is zero.
+    """
+    rows = np.asarray(embedder.embed_question(question))[None, ...]
+    vector: NDArray[np.float32] = normalized(
+        rows, made_by=embedder.name, dimension=embedder.dimension
+    )[0]
+    return vector
 
 
 def best_rows(scores: NDArray[np.float32], k: int) -> list[int]:

@@ -12,7 +12,19 @@ from equipoise.errors import InputError
 SHINGLE_WORDS = 3
 MIN_WORDS_NEAR = 10
 _NEGATIONS = frozenset(
-    "not no never none nor cannot without neither nobody nothing hardly".split()
+    (
+        "not",
+        "no",
+        "never",
+        "none",
+        "nor",
+        "cannot",
+        "without",
+        "neither",
+        "nobody",
+        "nothing",
+        "hardly",
+    )
 )
 _WORD = re.compile(r"[^\W_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}][^\W_]+)?")
 
@@ -33,9 +45,7 @@ class Duplicates:
 
     def __post_init__(self) -> None:
         if self.near is not None and not 0.0 < self.near <= 1.0:
-            raise InputError(
-                f"Duplicates.near must lie in (0, 1] or be None, got {self.near!r}"
-            )
+            raise InputError(f"Duplicates.near must lie in (0, 1] or be None, got {self.near!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +59,13 @@ class Copy:
 
 
 def fold(text: str) -> str:
-    """The text with NFKC, case, invisible characters and white space folded away.
+    r"""The text with NFKC, case, invisible characters and white space folded away.
 
-    >>> fold("Ｆｕｌｌ  width\u200b\\n TEXT")
+    >>> fold("Ｆｕｌｌ  width\u200b\n TEXT")
     'full width text'
     """
     shown = "".join(
-        c
-        for c in unicodedata.normalize("NFKC", text)
-        if unicodedata.category(c) != "Cf"
+        c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) != "Cf"
     )
     return " ".join(shown.casefold().split())
 
@@ -117,9 +125,7 @@ class _NearIndex:
         if len(words) < MIN_WORDS_NEAR:
             return None
         shingles = _shingles(words)
-        shared = Counter(
-            i for shingle in shingles for i in self._holders.get(shingle, ())
-        )
+        shared = Counter(i for shingle in shingles for i in self._holders.get(shingle, ()))
         negations = _negations(words)
         best: tuple[int, float] | None = None
         for index, count in sorted(shared.items()):
@@ -130,10 +136,7 @@ class _NearIndex:
 
 
 def _shingles(words: list[str]) -> set[tuple[str, ...]]:
-    return {
-        tuple(words[i : i + SHINGLE_WORDS])
-        for i in range(len(words) - SHINGLE_WORDS + 1)
-    }
+    return {tuple(words[i : i + SHINGLE_WORDS]) for i in range(len(words) - SHINGLE_WORDS + 1)}
 
 
 def _negations(words: list[str]) -> Counter[str]:

@@ -50,11 +50,7 @@ class MmrRule:
         skip: Set[int] = frozenset(),
     ) -> list[Pick]:
         """At most `k` picks, in the order taken."""
-        pool = [
-            index
-            for index in range(min(len(candidates), self.pool))
-            if index not in skip
-        ]
+        pool = [index for index in range(min(len(candidates), self.pool)) if index not in skip]
         relevance = self._relevance({i: candidates[i].score for i in pool})
         vectors = {index: _unit(candidates[index]) for index in relevance}
         if len({len(vector) for vector in vectors.values()}) > 1:
@@ -70,9 +66,7 @@ class MmrRule:
                 ),
             )
             for index in relevance:
-                closeness = sum(
-                    a * b for a, b in zip(vectors[index], vectors[best], strict=True)
-                )
+                closeness = sum(a * b for a, b in zip(vectors[index], vectors[best], strict=True))
                 penalty[index] = max(penalty[index], closeness) if taken else closeness
             taken.append(best)
         unscored = [index for index in pool if index not in relevance]
@@ -80,16 +74,13 @@ class MmrRule:
 
     def _relevance(self, scores: dict[int, float | None]) -> dict[int, float]:
         usable = {
-            i: score
-            for i, score in scores.items()
-            if score is not None and math.isfinite(score)
+            i: score for i, score in scores.items() if score is not None and math.isfinite(score)
         }
         if self.normalise == "none" or not usable:
             return usable
         low, high = min(usable.values()), max(usable.values())
         return {
-            i: (score - low) / (high - low) if high > low else 1.0
-            for i, score in usable.items()
+            i: (score - low) / (high - low) if high > low else 1.0 for i, score in usable.items()
         }
 
 

@@ -1,7 +1,7 @@
 """The quota: so many pro, so many con, so many neutral, in one pass in rank order."""
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from equipoise.types import Candidate, Pick, Quota, Reason, Stance, StanceScore
 
@@ -28,7 +28,7 @@ class QuotaRule:
     [0, 2]
     """
 
-    quota: Quota = Quota()
+    quota: Quota = field(default_factory=Quota)
 
     @property
     def name(self) -> str:
@@ -57,17 +57,11 @@ class QuotaRule:
             if room[stance] > 0:
                 room[stance] -= 1
                 open_seats -= 1
-                picks.append(
-                    Pick(index, Reason.QUOTA if index < quota.pool else Reason.REACHED)
-                )
-        return picks + fill(
-            len(candidates), open_seats, skip={pick.index for pick in picks} | skip
-        )
+                picks.append(Pick(index, Reason.QUOTA if index < quota.pool else Reason.REACHED))
+        return picks + fill(len(candidates), open_seats, skip={pick.index for pick in picks} | skip)
 
 
 def fill(count: int, seats: int, *, skip: Set[int]) -> list[Pick]:
     """The first `seats` indices in [0, count) that are not in `skip`, as picks by rank."""
     free = (index for index in range(count) if index not in skip)
-    return [
-        Pick(index, Reason.FILLED) for index, _ in zip(free, range(seats), strict=False)
-    ]
+    return [Pick(index, Reason.FILLED) for index, _ in zip(free, range(seats), strict=False)]

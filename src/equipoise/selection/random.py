@@ -34,11 +34,7 @@ class RandomRule:
         skip: Set[int] = frozenset(),
     ) -> list[Pick]:
         """At most `k` picks, in the order drawn."""
-        free = [
-            index
-            for index in range(min(len(candidates), self.pool))
-            if index not in skip
-        ]
+        free = [index for index in range(min(len(candidates), self.pool)) if index not in skip]
         rng = random.Random(repr((self.seed, [candidates[index].id for index in free])))
         drawn = rng.sample(free, min(self.k, len(free)))
         return [Pick(index, Reason.RANDOM) for index in drawn]

@@ -31,6 +31,5 @@ class RelevanceRule:
         """At most `k` picks, best rank first."""
         free = (index for index in range(len(candidates)) if index not in skip)
         return [
-            Pick(index, Reason.RELEVANCE)
-            for index, _ in zip(free, range(self.k), strict=False)
+            Pick(index, Reason.RELEVANCE) for index, _ in zip(free, range(self.k), strict=False)
         ]

@@ -184,7 +184,7 @@ def _loaded(detector: StanceDetector | Callable[[], StanceDetector]) -> StanceDe
     # Not isinstance: on Python 3.11 that would read `name`, which may cost a request or a hash.
     if hasattr(detector, "detect"):
         return cast(StanceDetector, detector)
-    return cast(Callable[[], StanceDetector], detector)()
+    return detector()
 
 
 def _originals(count: int, same_as: Mapping[int, int]) -> list[int]:

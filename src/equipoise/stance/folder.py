@@ -120,7 +120,7 @@ class ModelFolder:
                 # ONNX may keep large weights in a file of their own.
                 for part in (name, f"{name}_data", f"{name}.data"):
                     if (self.path / part).is_file():
-                        self._verify(part)
+                        _verify(self.path, part)
                 return self.path / name
         raise DetectorError(f"the model folder {self.path} must have {' or '.join(names)}")
 
@@ -149,28 +149,33 @@ class ModelFolder:
             )
         return max_length
 
-    def _verify(self, name: str) -> None:
-        sums = self.path / "SHA256SUMS"
-        if not sums.is_file():
-            return
-        lines = re.findall(r"^([0-9A-Fa-f]{64}) [ *](?:\./)?(.+)$", sums.read_text("utf-8"), re.M)
-        expected = {listed: digest.lower() for digest, listed in lines}
-        if name not in expected:
+
+def _verify(folder: Path, name: str, *, must_list: bool = True) -> None:
+    """Nothing, when the file's SHA-256 is as SHA256SUMS says, or there is no SHA256SUMS."""
+    sums = folder / "SHA256SUMS"
+    if not sums.is_file():
+        return
+    lines = re.findall(r"^([0-9A-Fa-f]{64}) [ *](?:\./)?(.+)$", sums.read_text("utf-8"), re.M)
+    expected = {listed: digest.lower() for digest, listed in lines}
+    if name not in expected:
+        if must_list:
             raise DetectorError(f"{sums} must list {name}, and does not: fetch the model again")
-        if (found := sha256_of(self.path / name)) != expected[name]:
-            raise DetectorError(
-                f"{self.path / name} must have the SHA-256 {expected[name]}, got {found}: the file "
-                "is damaged or changed; fetch the model again"
-            )
+    elif (found := sha256_of(folder / name)) != expected[name]:
+        raise DetectorError(
+            f"{folder / name} must have the SHA-256 {expected[name]}, got {found}: the file is "
+            "damaged or changed; fetch the model again"
+        )
 
 
 def read_folder(path: Path) -> ModelFolder:
     """The settings of the model in `path`.
 
     Raises:
-        DetectorError: config.json is missing, damaged, or lacks what is needed.
+        DetectorError: config.json is missing, damaged, not as SHA256SUMS says, or lacks what is
+            needed.
     """
     config = _read_json(path / "config.json")
+    _verify(path, "config.json", must_list=False)
     tokenizer = _read_json(path / "tokenizer_config.json", optional=True)
     ours = config.get("equipoise", {})
     try:

@@ -31,7 +31,7 @@ def stance_of(name: str) -> Stance | None:
 
 
 def unnamed_index(name: str) -> int | None:
-    """n for a name of the form LABEL_n, else None."""
+    """The n of a name of the form LABEL_n, else None."""
     match = _UNNAMED.match(name.strip())
     return int(match[1]) if match else None
 

@@ -126,11 +126,16 @@ def _is_one_clause(words: list[str], bare: list[str], *, asks: bool) -> bool:
     negatives = [
         at for at, word in enumerate(bare) if word in _NEGATIVE_WORDS or word in _CONTRACTED
     ]
-    if len(negatives) != 1 or _TURNING_WORDS & set(bare):
+    if len(negatives) != 1:
         return False
-    # After should, a bare "not be" is the main verb's: a relative clause would have "are not".
+    before, after = set(bare[: negatives[0]]), set(bare[negatives[0] + 1 :])
+    # After should, a bare "not be" is the main verb's: a relative clause would have "are not",
+    # and an "or" before it joins two subjects unless a verb stands there too.
     main_be = asks and bare[negatives[0] + 1 : negatives[0] + 2] == ["be"]
-    if not main_be and _RELATIVE_WORDS & set(bare[: negatives[0]]):
+    joined = main_be and not _VERBS & before
+    if _TURNING_WORDS & after or (_TURNING_WORDS & before and not joined):
+        return False
+    if _RELATIVE_WORDS & before and not main_be:
         return False
     # "as this harms them" gives a reason; "as charities" does not.
     reason = any(

@@ -4,14 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from equipoise.errors import DetectorError
 from equipoise.stance.pairs import Ids, Pair, PairTokenizer, by_length, padded
-from equipoise.stance.runners import Runner
+from equipoise.stance.runners import Logits, Runner
 from equipoise.stance.windows import window_size, window_spans
-
-Probabilities = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +73,8 @@ class PairModel:
             made += [Window(index, ids[start:end]) for start, end in spans if end > start]
         return made
 
-    def probabilities(self, pairs: Sequence[Pair], owners: Sequence[int]) -> Probabilities:
-        """Softmax of the outputs, divided by the temperature: shape (pairs, outputs), rows sum to 1.
+    def probabilities(self, pairs: Sequence[Pair], owners: Sequence[int]) -> list[list[float]]:
+        """For each pair the softmax of the outputs divided by the temperature, as plain floats.
 
         Args:
             pairs: inputs; batches are made of like lengths and padded to their longest.
@@ -89,7 +86,7 @@ class PairModel:
         lengths = [len(pair.ids) for pair in pairs]
         alone = [[index] for index in range(len(pairs))]
         batches = alone if self._runner.alone else by_length(lengths, self._limits.batch_tokens)
-        rows: list[Probabilities] = [np.empty(0)] * len(pairs)
+        rows: list[list[float]] = [[]] * len(pairs)
         for batch in batches:
             logits = self._runner.logits(padded([pairs[i] for i in batch], pad_id=self._pad_id))
             for index, row in zip(batch, logits, strict=True):
@@ -99,9 +96,9 @@ class PairModel:
                         f"{row.tolist()}"
                     )
                 rows[index] = _softmax(row / self._temperature)
-        return np.stack(rows)
+        return rows
 
 
-def _softmax(row: Probabilities) -> Probabilities:
+def _softmax(row: Logits) -> list[float]:
     powers = np.exp(row - row.max())
-    return np.asarray(powers / powers.sum(), dtype=np.float64)
+    return [float(power) for power in powers / powers.sum()]

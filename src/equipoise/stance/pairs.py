@@ -32,7 +32,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Padded inputs, int64 of shape (pairs, longest): ids, 1 for tokens and 0 for padding, segments."""
+    """Padded inputs, int64 of shape (pairs, longest); `mask` has 1 for tokens, 0 for padding."""
 
     ids: Ids
     mask: Ids

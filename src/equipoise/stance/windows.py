@@ -70,17 +70,19 @@ def window_spans(
 def combine_windows(scores: Sequence[StanceScore]) -> StanceScore:
     """The document's score from its windows' scores; one window keeps its score.
 
-    1. A window counts by w = (1 - neutral)^2 + 1e-6, and the probabilities are the weighted mean.
-       So windows that take no side do not drown one that does (63 windows at neutral 0.9 weigh
-       0.63, one at neutral 0.05 weighs 0.90); a document is neutral when all its windows are.
-    2. Windows that lean to different sides speak for a document that hears both. With the lean
-       d = pro - con, the agreement a = |sum w d| / sum w |d| is 1 when all lean one way and 0 when
-       they cancel; pro and con are multiplied by sqrt(a) and neutral takes the rest. A side that
-       holds about 70% of the weight still gives the label: rebutting the other side in one part
-       of four does not make an essay neutral.
+    1. With its lean d = pro - con, a window counts by w = d^2 + 1e-6, and the probabilities are the
+       weighted mean. So windows that take no side do not drown one that does (63 windows of lean
+       0.1 weigh 0.63, one of lean 0.9 weighs 0.81), not even when the model is unsure of their
+       neutrality; a document is neutral when all its windows are.
+    2. Windows that lean to different sides speak for a document that hears both. The agreement
+       a = |sum w d| / sum w |d| is 1 when all lean one way and 0 when they cancel; pro and con are
+       multiplied by sqrt(a) and neutral takes the rest. A side that holds about 70% of the weight
+       still gives the label: rebutting the other side in one part of four does not make an essay
+       neutral.
 
-    The order of the windows plays no part; negating the question swaps pro and con. Not for
-    texts that are not parts of one document.
+    The order of the windows plays no part; negating the question swaps pro and con. The price: one
+    window that the model misreads with confidence can carry a long neutral document. Not for texts
+    that are not parts of one document.
 
     Raises:
         InputError: there is no score.
@@ -93,7 +95,7 @@ def combine_windows(scores: Sequence[StanceScore]) -> StanceScore:
         raise InputError("combining windows needs at least one score, got none")
     if len(scores) == 1:
         return scores[0]
-    weights = [(1.0 - score.neutral) ** 2 + _EPSILON for score in scores]
+    weights = [(score.pro - score.con) ** 2 + _EPSILON for score in scores]
     total = sum(weights)
     pro = sum(w * s.pro for w, s in zip(weights, scores, strict=True)) / total
     con = sum(w * s.con for w, s in zip(weights, scores, strict=True)) / total

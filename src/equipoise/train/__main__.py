@@ -24,7 +24,7 @@ from equipoise.train.data import (
     read_sources,
 )
 from equipoise.train.encoder import trim_model, trim_tokenizer
-from equipoise.train.fit import Recipe, encode, fit
+from equipoise.train.fit import Recipe, encode, fit, token_id
 from equipoise.train.folds import fold_of_topic, read_groups
 
 WORKED_EXAMPLE = "Should birth control pills be available over the counter?"
@@ -110,9 +110,6 @@ def main() -> None:
     random.Random(recipe.seed).shuffle(train)
     train = train[: arguments.max_rows]
     warm_up = read_nli(arguments.data / "nli", rng=random.Random(recipe.seed))[: arguments.max_rows]
-    (arguments.out / "rows.json").write_text(
-        json.dumps({"train": [r.id for r in train], "held": [r.id for r in held]})
-    )
     corpus = [text for _, text in background_texts(arguments.data)]
     corpus += [f"{row.question} {row.text}" for row in [*warm_up, *train]]
     tokenizer, kept = trim_tokenizer(
@@ -125,7 +122,10 @@ def main() -> None:
         label2id={label: index for index, label in enumerate(LABELS)},
     )
     model = trim_model(model, kept, layers=arguments.layers)
-    pad_id = tokenizer.token_to_id("<pad>")
+    (arguments.out / "rows.json").write_text(
+        json.dumps({"train": [r.id for r in train], "held": [r.id for r in held]})
+    )
+    pad_id = token_id(tokenizer, "<pad>")
     first = encode(warm_up, tokenizer, max_length=recipe.max_length)
     if not arguments.all_rows:
         train = lighter(train)

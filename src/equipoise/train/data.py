@@ -137,6 +137,8 @@ def off_topic(
         questions: rows whose question is used.
         texts: (topic, text) pairs to draw from.
         groups: topic -> group; a pair inside one group is never made.
+        count: how many rows to make.
+        rng: where the draws come from.
     """
     made: list[Row] = []
     while len(made) < count:

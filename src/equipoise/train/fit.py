@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer
 
+from equipoise.errors import InputError
 from equipoise.train.data import LABELS, Row
 
 
@@ -21,7 +22,7 @@ class Recipe:
 
     `batch_tokens` bounds the padded tokens of one step; `max_length` counts tokens of the pair,
     the question whole and the document cut. `bfloat16` runs the matrix products in that type
-    (weights stay float32): twice as fast on processors with AVX-512 BF16, as slow or slower on others.
+    (weights stay float32): twice as fast on processors with AVX-512 BF16, slower on others.
     """
 
     learning_rate: float = 3e-5
@@ -44,10 +45,22 @@ class Example:
     label: int
 
 
+def token_id(tokenizer: Tokenizer, token: str) -> int:
+    """The id of a special token.
+
+    Raises:
+        InputError: the tokenizer has no such token.
+    """
+    found = tokenizer.token_to_id(token)
+    if found is None:
+        raise InputError(f"the tokenizer must have the token {token!r}, as MPNet's has")
+    return int(found)
+
+
 def encode(rows: Sequence[Row], tokenizer: Tokenizer, *, max_length: int) -> list[Example]:
     """Examples of `rows`, in order, cut to `max_length` tokens at the end of the document."""
     pairs = tokenizer.encode_batch([(row.question, row.text) for row in rows])
-    end = tokenizer.token_to_id("</s>")
+    end = token_id(tokenizer, "</s>")
     return [
         Example(
             tuple(pair.ids if len(pair.ids) <= max_length else [*pair.ids[: max_length - 1], end]),

@@ -1,0 +1,140 @@
+"""What several commands share: reading documents, settings, and printing."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from equipoise.errors import GenerationError, InputError
+
+if TYPE_CHECKING:
+    from equipoise.result import Selection
+    from equipoise.settings import Settings
+    from equipoise.types import Generator
+
+
+def note(message: str) -> None:
+    """A message for the person at the terminal, on stderr."""
+    sys.stderr.write(message + "\n")
+
+
+def print_json(data: Any) -> None:
+    """One JSON document on stdout."""
+    sys.stdout.write(json.dumps(data, allow_nan=False, indent=2) + "\n")
+
+
+def show(text: str) -> None:
+    """Text on stdout; characters that the terminal cannot show become escapes."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+
+def show_selection(selection: "Selection") -> None:
+    """The picture of a selection for the terminal."""
+    import shutil
+
+    from equipoise.render import render_text
+
+    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+    color = sys.stdout.isatty()
+    show(render_text(selection.to_dict(), width=width, color=color))
+
+
+def write_file(path: Path, text: str) -> None:
+    """The text in a file.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
+    note(f"Wrote {path}")
+
+
+def read_candidates(source: str) -> list[Any]:
+    """Documents in retrieval order from a file or, for "-", from stdin.
+
+    JSON Lines (an object with "text", or a string, a line), or one JSON array of such.
+
+    Raises:
+        InputError: the file cannot be read, or a line is no JSON.
+    """
+    name = "standard input" if source == "-" else source
+    try:
+        raw = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+        text = raw.decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} must be UTF-8 text: {error}") from error
+    if text.lstrip().startswith("["):
+        whole = _parse(text, name)
+        if isinstance(whole, list):
+            return whole
+    lines = text.splitlines() if "\n" in text or "\r" in text else [text]
+    return [
+        _parse(line, f"{name}:{number}")
+        for number, line in enumerate(lines, start=1)
+        if line.strip()
+    ]
+
+
+def _parse(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{where} must be JSON (an object with 'text', or a string): {error}"
+        ) from error
+
+
+def settings_with(overrides: Mapping[str, Any]) -> "Settings":
+    """The settings of environment and file, with the options that were given."""
+    from equipoise.settings import load_settings
+
+    return load_settings(overrides={k: v for k, v in overrides.items() if v is not None})
+
+
+def generator_or_note(settings: "Settings", *, asked_for: bool) -> "Generator | None":
+    """The generator, or None with a note when nobody asked for one and none is there.
+
+    Raises:
+        GenerationError, MissingExtraError: a model was named and cannot be had.
+    """
+    from equipoise.errors import MissingExtraError
+    from equipoise.generation import load_generator
+
+    try:
+        return load_generator(settings=settings)
+    except (GenerationError, MissingExtraError) as error:
+        if asked_for:
+            raise
+        note(f"No answers will be written: {error}")
+        return None
+
+
+def page(parts: Sequence[tuple[str, str]], *, title: str) -> str:
+    """A self-contained HTML page of (heading, HTML fragment) parts."""
+    from html import escape
+
+    body = "".join(f"<h1>{escape(heading)}</h1>{fragment}" for heading, fragment in parts)
+    style = (
+        "body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;"
+        "color-scheme:light dark}h1{font-size:1.25rem;margin:2.5rem 0 1rem}"
+        "blockquote{border-left:.25rem solid;margin:1rem 0;padding:.25rem 1rem;"
+        "white-space:pre-wrap}"
+        "pre{white-space:pre-wrap}"
+    )
+    return (
+        (
+            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            '<meta name="color-scheme" content="light dark">'
+            f"<title>{escape(title)}</title><style>{style}</style></head><body>{body}</body></html>\n"
+        )
+        .encode("utf-8", "replace")
+        .decode("utf-8")
+    )

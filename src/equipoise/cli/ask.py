@@ -1,0 +1,62 @@
+"""`equipoise ask`: a question to an index, in one or several settings."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    index: Annotated[Path, typer.Option("--index", "-i", help="A folder that `index` wrote.")],
+    setting: Annotated[
+        str, typer.Option(help="A as retrieved, B balanced, C balanced + instruction, D; or A,C.")
+    ] = "C",
+    model: Annotated[
+        str | None, typer.Option(help="local, openai:NAME, anthropic:NAME, ...; or none.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="An OpenAI-compatible server.")] = None,
+    mode: Annotated[str, typer.Option(help="dense, bm25 or fused retrieval.")] = "dense",
+    k: Annotated[int | None, typer.Option("-k", help="Documents for the generator.")] = None,
+    gate: Annotated[str, typer.Option(help="When to balance: auto, always, never.")] = "auto",
+    detector: Annotated[
+        str | None, typer.Option(help="Stance model: a name, a folder or a server's URL.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Also write an HTML page.")] = None,
+    prompt: Annotated[bool, typer.Option("--prompt", help="Also print the prompt.")] = False,
+) -> None:
+    """Ask a question: show the pool, the choice and the answer.
+
+    With `--setting A,C` both are shown, from one retrieval.
+    """
+    from equipoise.balancer import Balancer
+    from equipoise.cli._answers import failed, show_answers, write_page
+    from equipoise.cli._io import generator_or_note, print_json, settings_with
+    from equipoise.rag import Rag
+    from equipoise.retrieval import open_retriever
+    from equipoise.selection.gate import Gate
+    from equipoise.stance import load_detector
+
+    wanted = None if model == "none" else model
+    settings = settings_with({"model": wanted, "base_url": base_url, "detector": detector})
+    balancer = Balancer(
+        detector=load_detector(settings.detector, threads=settings.detector_threads),
+        gate=Gate.named(gate),
+    )
+    rag = Rag(
+        open_retriever(index, mode=mode),  # type: ignore[arg-type]
+        balancer=balancer,
+        generator=None
+        if model == "none"
+        else generator_or_note(settings, asked_for=model is not None),
+    )
+    answers = rag.compare(question, settings=setting.replace(" ", "").split(","), k=k)
+    if json:
+        print_json([answer.to_dict() for answer in answers])
+    else:
+        show_answers(answers, prompts=prompt)
+    if html is not None:
+        write_page(answers, html)
+    if failed(answers):
+        raise typer.Exit(1)

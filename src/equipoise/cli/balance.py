@@ -1,0 +1,58 @@
+"""`equipoise balance`: documents that something else retrieved, balanced."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def balance(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    candidates: Annotated[
+        str,
+        typer.Option(
+            "--candidates",
+            "-c",
+            help="JSON Lines in retrieval order ('text' in each), or - for stdin.",
+        ),
+    ] = "-",
+    k: Annotated[int | None, typer.Option("-k", help="Documents to choose.")] = None,
+    gate: Annotated[str, typer.Option(help="When to balance: auto, always, never.")] = "auto",
+    keep_duplicates: Annotated[
+        bool, typer.Option("--keep-duplicates", help="Let copies take seats of their own.")
+    ] = False,
+    detector: Annotated[
+        str | None, typer.Option(help="Stance model: a name, a folder or a server's URL.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Also write an HTML page.")] = None,
+    prompt: Annotated[bool, typer.Option("--prompt", help="Print the prompt instead.")] = False,
+) -> None:
+    """Balance retrieved documents: which go to the generator, and why."""
+    from equipoise.balancer import Balancer
+    from equipoise.cli._io import (
+        print_json,
+        read_candidates,
+        settings_with,
+        show,
+        show_selection,
+        write_file,
+    )
+    from equipoise.selection.gate import Gate
+    from equipoise.stance import load_detector
+
+    settings = settings_with({"detector": detector})
+    balancer = Balancer(
+        detector=load_detector(settings.detector, threads=settings.detector_threads),
+        gate=Gate.named(gate),
+        merge_duplicates=not keep_duplicates,
+    )
+    selection = balancer.balance(question, read_candidates(candidates), k=k)
+    if json:
+        print_json(selection.to_dict())
+    elif prompt:
+        show(selection.prompt())
+    else:
+        show_selection(selection)
+    if html is not None:
+        write_file(html, selection.to_html())

@@ -1,0 +1,153 @@
+"""What the local detectors share: when the model is loaded, and how texts reach it."""
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from equipoise.stance.base import BLANK, check_count, checked_texts, detect_shown
+from equipoise.stance.folder import ONNX_NAMES, ModelFolder
+from equipoise.stance.question import canonical_question, clean_text
+from equipoise.stance.windows import MAX_WINDOWS, WINDOWS_VERSION, combine_windows
+from equipoise.types import StanceScore
+
+if TYPE_CHECKING:
+    from equipoise.stance.pair_model import PairModel, Window
+    from equipoise.stance.pairs import PairTokenizer
+    from equipoise.stance.runners import Runner
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a local model reads.
+
+    Attributes:
+        threads: threads of one run, >= 1; None takes the physical cores, 8 at most.
+        batch_tokens: padded tokens of one batch, >= 1. Models of dynamic int8 (the bundled one)
+            are run one window at a time whatever this says: see `OnnxRunner.alone`.
+        max_length: tokens of question and document together, special tokens included; None as
+            the model says.
+        max_windows: windows read of one document at most, >= 1.
+
+    Raises:
+        InputError: a count is not an int >= 1.
+    """
+
+    threads: int | None = None
+    batch_tokens: int = 2_048
+    max_length: int | None = None
+    max_windows: int = MAX_WINDOWS
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            check_count(name, getattr(self, name))
+
+
+class LocalDetector(ABC):
+    """A detector whose model is loaded by the first text, or by `warm_up`.
+
+    Safe to share between threads and to pickle (the copy loads the model again).
+    """
+
+    def __init__(self, folder: ModelFolder, reading: Reading, *, temperature: float) -> None:
+        self._folder = folder
+        self._reading = reading
+        self._max_length = folder.length(reading.max_length)
+        self._temperature = temperature
+        self._lock = threading.Lock()
+        self._model: PairModel | None = None
+        self._name: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Kind, folder's name, a hash of its files, and every setting that can change a score."""
+        if self._name is None:
+            self._name = (
+                f"{self._kind()}:{self._folder.path.name}@{self._folder.digest(*self._files())}"
+                f":length={self._max_length}:windows={self._reading.max_windows}v{WINDOWS_VERSION}"
+                f":temperature={self._temperature:g}"
+            )
+        return self._name
+
+    def warm_up(self) -> None:
+        """Load tokenizer and weights now, if they are not loaded.
+
+        Raises:
+            DetectorError: a file is missing, damaged, or not the one in SHA256SUMS.
+        """
+        self._loaded()
+
+    def detect(self, question: str, texts: Sequence[str]) -> list[StanceScore]:
+        """One score a text, in order. A plainly negated question is read in its positive form.
+
+        Raises:
+            InputError: the question shows nothing or leaves no room for a document, or an item of
+                `texts` is not a str.
+            DetectorError: the model could not be loaded or gave an output that is not finite.
+        """
+        positive, negated = canonical_question(question)
+        cleaned = [clean_text(text) for text in checked_texts(texts)]
+        scores = detect_shown(
+            cleaned, lambda shown: self._label(positive, [(i, cleaned[i]) for i in shown])
+        )
+        return [score.swapped() for score in scores] if negated else scores
+
+    def _label(self, question: str, texts: list[tuple[int, str]]) -> list[StanceScore]:
+        model = self._loaded()
+        windows, scores = self._read(model, question, texts)
+        found: dict[int, list[StanceScore]] = {index: [] for index, _ in texts}
+        for window, score in zip(windows, scores, strict=True):
+            found[window.text].append(score)
+        # No window: the tokenizer sees nothing in the text.
+        return [combine_windows(parts) if parts else BLANK for parts in found.values()]
+
+    def _loaded(self) -> "PairModel":
+        with self._lock:
+            if self._model is None:
+                self._model = self._load()
+            return self._model
+
+    def _load(self) -> "PairModel":
+        from equipoise.stance.pair_model import Limits, PairModel
+
+        reading = self._reading
+        tokenizer, runner = self._open()
+        return PairModel(
+            tokenizer,
+            runner,
+            limits=Limits(self._max_length, reading.max_windows, reading.batch_tokens),
+            pad_id=self._folder.pad_id,
+            temperature=self._temperature,
+        )
+
+    @abstractmethod
+    def _kind(self) -> str:
+        """The beginning of the name: the kind, and what of it can change a score."""
+
+    @abstractmethod
+    def _read(
+        self, model: "PairModel", question: str, texts: list[tuple[int, str]]
+    ) -> "tuple[list[Window], list[StanceScore]]":
+        """The windows of the texts, and the score of each."""
+
+    def _files(self) -> list[Sequence[str]]:
+        return [("tokenizer.json",), ONNX_NAMES]
+
+    def _open(self) -> "tuple[PairTokenizer, Runner]":
+        from equipoise.stance.pairs import PairTokenizer
+        from equipoise.stance.runners import OnnxRunner, default_threads
+
+        tokenizer = PairTokenizer.from_file(self._folder.file("tokenizer.json"))
+        threads = self._reading.threads or default_threads()
+        return tokenizer, OnnxRunner(self._folder.file(*ONNX_NAMES), threads=threads)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_model": None, "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self._folder.path)!r})"
