@@ -28,8 +28,9 @@ def main() -> None:
         median = statistics.median(times)
         one = one or median
         p90 = statistics.quantiles(times, n=10)[-1]
+        ratio = median / one
         print(
-            f"{count:3} documents: median {median:7.1f} ms, p90 {p90:7.1f} ms, {median / one:5.1f} x one"
+            f"{count:3} documents: median {median:7.1f} ms, p90 {p90:7.1f} ms, {ratio:4.1f} x one"
         )
 
 

@@ -189,12 +189,10 @@ class Selection:
         Raises:
             InputError: the data is not of this schema, or a field is missing or of a wrong kind.
         """
-        from equipoise._selection_json import selection_from_dict
-
         if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
             raise InputError(f"a selection must be an object with schema {SCHEMA}")
         try:
-            return selection_from_dict(data)
+            return _rebuilt(data)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"not a selection of schema {SCHEMA}: {error!r}") from error
 
@@ -216,6 +214,66 @@ def _row(row: Choice | LeftOut, position: int | None) -> dict[str, Any]:
         "left_out": row.why if isinstance(row, LeftOut) else None,
         "duplicate_of": row.duplicate_of if isinstance(row, LeftOut) else None,
     }
+
+
+def _rebuilt(data: Mapping[str, Any]) -> Selection:
+    """The Selection that `to_dict` described."""
+    chosen: dict[int, Choice] = {}
+    left_out: list[LeftOut] = []
+    for row in data["documents"]:
+        candidate = Candidate(row["id"], row["text"], row["score"], row["metadata"])
+        stance = Stance(row["stance"]) if row["stance"] else None
+        shares = row["probabilities"]
+        score = StanceScore(**shares, windows=row["windows"]) if shares else None
+        if row["chosen"]:
+            chosen[row["position"]] = Choice(
+                candidate,
+                stance,
+                score,
+                row["rank"],
+                Reason(row["reason"]),
+                item=candidate,
+            )
+        else:
+            left_out.append(
+                LeftOut(
+                    candidate,
+                    stance,
+                    score,
+                    row["rank"],
+                    row["left_out"],
+                    row["duplicate_of"],
+                    item=candidate,
+                )
+            )
+    contested = data["contested"]
+    return Selection(
+        question=data["question"],
+        chosen=tuple(chosen[place] for place in sorted(chosen)),
+        left_out=tuple(left_out),
+        composition=data["composition"],
+        before=data["before"],
+        decision=Decision(
+            Verdict(contested["verdict"]),
+            contested["why"],
+            balance=contested["balanced"],
+        ),
+        one_sided=data["one_sided"],
+        missing_side=Stance(data["missing_side"]) if data["missing_side"] else None,
+        shortfalls=tuple(
+            Shortfall(**{**s, "stance": Stance(s["stance"]) if s["stance"] else None})
+            for s in data["shortfalls"]
+        ),
+        merged=tuple(Merged(**{**m, "dropped": tuple(m["dropped"])}) for m in data["merged"]),
+        unscored=tuple(data["unscored"]),
+        blank=tuple(data["blank"]),
+        labelled=data["labelled"],
+        timings_ms=data["timings_ms"],
+        quota=Quota(**data["quota"]),
+        rule=data["rule"],
+        settings=data["settings"],
+        failure=data["failure"],
+    )
 
 
 __all__ = [

@@ -110,7 +110,7 @@ def _from_file(file: str | Path | None) -> dict[str, Any]:
     import tomllib
 
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"the settings file {str(path)!r} cannot be read: {reason}") from error

@@ -46,7 +46,7 @@ def test_values_of_the_environment_are_read_in_the_type_of_their_field() -> None
 
 
 def test_file_in_the_current_folder_is_read_without_asking(tmp_path: Path) -> None:
-    (tmp_path / "equipoise.toml").write_text("timeout_s = 7\n", encoding="utf-8")
+    (tmp_path / "equipoise.toml").write_text("\ufefftimeout_s = 7\n", encoding="utf-8")
     assert load_settings(environ={}).timeout_s == 7.0
 
 

@@ -65,7 +65,11 @@ class ChatServer:
                     turn = min(len(outer.requests), len(outer.replies) - 1)
                     reply = outer.replies[turn]
                     outer.requests.append(
-                        {"path": self.path, "headers": {k.lower(): v for k, v in self.headers.items()}, "body": body}
+                        {
+                            "path": self.path,
+                            "headers": {k.lower(): v for k, v in self.headers.items()},
+                            "body": body,
+                        }
                     )
                 outer.answer(self, reply(body) if callable(reply) else reply)
 

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from equipoise.errors import GenerationError, InputError
 from equipoise.generation import RemoteGenerator, Retry, declines, load_generator
 from equipoise.generation.base import checked_prompt, read_text, redacted
 from equipoise.settings import Settings
 from equipoise.types import Outcome
-from hypothesis import given
-from hypothesis import strategies as st
 
 from .conftest import KEY, ChatServer
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from equipoise.errors import GenerationError, InputError, MissingExtraError
 from equipoise.generation import RemoteGenerator, Retry
 from equipoise.types import Answer, Generator, Outcome
@@ -79,9 +80,7 @@ def test_content_filter_is_filtered_and_not_refused(server: ChatServer, make: Ma
 
 
 @pytest.mark.parametrize("code", ["content_filter", "content_policy_violation"])
-def test_prompt_rejected_by_a_filter_is_filtered(
-    server: ChatServer, make: Make, code: str
-) -> None:
+def test_prompt_rejected_by_a_filter_is_filtered(server: ChatServer, make: Make, code: str) -> None:
     server.replies = [failed(400, "prompt flagged", code=code)]
     answer = make().generate("Q")
     assert answer.outcome is Outcome.FILTERED

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from equipoise.errors import InputError
 from equipoise.generation import RemoteGenerator, Retry
 from equipoise.generation.vendors import open_model, takes_temperature
@@ -46,9 +47,7 @@ def anthropic(text: str, stop: str, **more: Any) -> Reply:
         (Reply(529, {"type": "error", "error": {"type": "overloaded_error"}}), Outcome.ERROR),
     ],
 )
-def test_outcomes_on_the_anthropic_wire(
-    server: ChatServer, reply: Reply, outcome: Outcome
-) -> None:
+def test_outcomes_on_the_anthropic_wire(server: ChatServer, reply: Reply, outcome: Outcome) -> None:
     pytest.importorskip("anthropic")
     server.replies = [reply]
     answer = ask("anthropic:toy", server.url.removesuffix("/v1"))
@@ -89,9 +88,7 @@ TEXT = {"type": "output_text", "text": "Hello.", "annotations": []}
         (responses(TEXT), Outcome.ANSWERED, "Hello."),
         (responses({"type": "refusal", "refusal": "Not me."}), Outcome.REFUSED, "Not me."),
         (
-            responses(
-                TEXT, status="incomplete", incomplete_details={"reason": "content_filter"}
-            ),
+            responses(TEXT, status="incomplete", incomplete_details={"reason": "content_filter"}),
             Outcome.FILTERED,
             "Hello.",
         ),

@@ -3,11 +3,12 @@
 import re
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
 from equipoise.errors import InputError
 from equipoise.prompt import COMPACT, DEFAULT, Template, render_prompt
 from equipoise.prompt.render import EMPTY_DOCUMENT, NO_DOCUMENTS
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 MARKED = re.compile(r"\[(\d+)\] (.*)")
 TOY = Template("toy-1", "{documents}\nQ: {question}\n{instruction}\nA:", "Be fair.")
@@ -156,7 +157,9 @@ def test_inputs_are_not_changed() -> None:
 @pytest.mark.parametrize("template", [DEFAULT, COMPACT], ids=lambda template: template.version)
 def test_shipped_templates_say_what_the_paper_asks_for(template: Template) -> None:
     prompt = render_prompt("Should X be legal?", ["One.", "Two."], template=template)
-    plain = render_prompt("Should X be legal?", ["One.", "Two."], template=template, even_handed=False)
+    plain = render_prompt(
+        "Should X be legal?", ["One.", "Two."], template=template, even_handed=False
+    )
     assert "three to five sentences" in plain
     assert "language of the question" in plain
     assert "lopsided" in prompt

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from equipoise.errors import InputError
 from equipoise.prompt import DEFAULT, Template, load_template, render_prompt
 
@@ -27,6 +28,7 @@ def test_file_replaces_the_words_and_keeps_our_instruction(tmp_path: Path) -> No
 def test_file_may_bring_its_own_instruction(tmp_path: Path) -> None:
     path = written(tmp_path, f"\ufeff{BODY}\n=== instruction ===\nWeigh {{both}} sides.\n")
     template = load_template(str(path))
+    assert template.body == BODY
     assert template.instruction == "Weigh {both} sides."
     assert "Weigh {both} sides." in render_prompt("Why?", ["T"], template=template)
 

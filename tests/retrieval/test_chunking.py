@@ -16,7 +16,7 @@ def pieces(text: str, max_words: int) -> list[str]:
 
 
 def test_a_text_of_one_and_a_half_chunks_is_kept_whole() -> None:
-    text = " ".join([sentence(9)] * 2)
+    text = "\n\n".join([sentence(9)] * 2)
     assert count_words(text) == 18
     assert pieces(text, 12) == [text]
     assert len(pieces(text, 11)) == 2
@@ -34,6 +34,11 @@ def test_a_sentence_longer_than_a_chunk_is_cut_between_words() -> None:
     assert [count_words(p) for p in pieces(sentence(60), 20)] == [20, 20, 20]
 
 
+def test_no_chunk_exceeds_one_and_a_half_sizes_even_where_that_would_cost_less() -> None:
+    text = f"{sentence(10)} {sentence(6)}"  # 16 words at once: .36; 10 + 6: .25 + .16
+    assert [count_words(piece) for piece in pieces(text, 10)] == [10, 6]
+
+
 def test_text_without_spaces_is_cut_too() -> None:
     assert len(pieces("x" * 24 * 40, 10)) == 4
     chinese = "我们应该禁止核电吗。" * 60
@@ -45,7 +50,7 @@ def test_text_without_spaces_is_cut_too() -> None:
 
 def test_a_long_row_of_dots_or_quotes_takes_no_quadratic_time() -> None:
     for row in ("." * 300_000, "?!" * 150_000, "." + '"' * 300_000, "\n" * 300_000):
-        assert chunk_spans(f"{row} end", max_words=9)  # minutes, if it did
+        assert chunk_spans(f"{row}x end", max_words=9)  # minutes, if it did
 
 
 def test_no_text_gives_no_chunks() -> None:

@@ -28,8 +28,10 @@ def test_scores_are_sums_of_reciprocal_ranks() -> None:
 
 
 def test_ties_go_to_the_better_rank_and_then_to_the_earlier_retriever() -> None:
-    fused = FusedRetriever([Listed("a", "b"), Listed("c", "d")], rank_constant=0)
-    assert [candidate.id for candidate in fused.retrieve("?", 4)] == ["a", "c", "b", "d"]
+    fused = FusedRetriever([Listed("a", "x"), Listed("y", "x")], rank_constant=0)
+    found = fused.retrieve("?", 3)
+    assert [candidate.score for candidate in found] == [1.0, 1.0, 1.0]
+    assert [candidate.id for candidate in found] == ["a", "y", "x"]
 
 
 def test_depth_limits_what_is_read_but_never_below_k() -> None:

@@ -1,5 +1,6 @@
 import json
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -37,7 +38,7 @@ class Handler(BaseHTTPRequestHandler):
         self.server.requests.append((self.path, dict(self.headers), body))
         status, headers, value = self.server.respond(body)
         data = value if isinstance(value, bytes) else json.dumps(value).encode()
-        self.send_response(status)
+        self.send_response(status, headers.pop("Reason", None))
         for name, text in {"Content-Length": str(len(data)), **headers}.items():
             self.send_header(name, text)
         self.end_headers()
@@ -155,13 +156,12 @@ def test_a_server_that_is_not_there_is_an_embedder_error(server: Server) -> None
 
 @pytest.mark.parametrize("status", [200, 401])
 def test_a_key_that_the_server_echoes_is_not_in_the_message(server: Server, status: int) -> None:
-    server.respond = lambda body: (status, {}, {"error": f"bad key {KEY}", "data": [{KEY: 1}]})
+    echo = {"error": f"bad key {KEY}", "data": [{"index": KEY}]}
+    server.respond = lambda body: (status, {"Reason": f"no {KEY}"}, echo)
     embedder = OpenAIEmbedder("m", base_url=server.url, api_key=KEY, retries=QUICK)
     with pytest.raises(EmbedderError) as caught:
         embedder.embed(["a"])
-    shown = "".join(
-        str(error) + repr(error) for error in (caught.value, caught.value.__cause__, embedder)
-    )
+    shown = "".join(traceback.format_exception(caught.value)) + repr(embedder)
     assert KEY not in shown
     if status == 401:
         assert "bad key ***" in shown

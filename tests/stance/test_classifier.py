@@ -99,6 +99,21 @@ def test_a_stance_in_the_very_last_words_of_a_long_document_is_found(
     assert (score.label, score.windows) == (Stance.PRO, 64)
 
 
+def test_a_text_of_millions_of_characters_is_read_at_both_ends_and_between(
+    stance_folder: Path,
+) -> None:
+    model, runner = recorded(stance_folder, alone=True)
+    text = "good " + "filler " * 400_000 + "bad"
+    asked = model.tokenizer.ids(QUESTION)
+    windows = model.windows([(0, text)], beside=len(asked))
+    good, bad = model.tokenizer.ids("good bad").tolist()
+    assert len(windows) == 64
+    assert {len(window.ids) for window in windows} == {ROOM}
+    assert windows[0].ids[0] == good
+    assert windows[-1].ids[-1] == bad
+    assert runner.batches == []
+
+
 @pytest.mark.parametrize(
     ("words", "windows"), [(ROOM, 1), (ROOM + 1, 2), (ROOM + 41, 2), (ROOM + 42, 3), (10_000, 64)]
 )

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from equipoise.errors import DetectorError
+from equipoise.stance.folder import BUNDLED
 from equipoise.stance.pairs import Pair, PairTokenizer, by_length, padded
 
 
@@ -20,6 +21,7 @@ def wordpiece(post_processor: Any) -> Tokenizer:
     return tokenizer
 
 
+BUNDLED_FILE = BUNDLED / "default" / "tokenizer.json"
 CLS, SEP = ("[CLS]", 1), ("[SEP]", 2)
 TEMPLATES = {
     "bert": processors.BertProcessing(SEP, CLS),
@@ -46,6 +48,18 @@ def test_a_pair_put_together_by_hand_is_the_tokenizers_own(
     assert pair.ids.tolist() == expected.ids
     assert pair.types.tolist() == expected.type_ids
     assert tokenizer.specials == sum(expected.special_tokens_mask)
+
+
+@pytest.mark.skipif(not BUNDLED_FILE.is_file(), reason="no bundled model in this checkout")
+def test_the_bundled_tokenizer_is_put_together_alike() -> None:
+    texts = (
+        "Should X be legal?",
+        "It's caf\xe9-like: 3,000 \u201cvoters\u201d \u5f20 \U0001f600 disagreed.",
+    )
+    tokenizer = PairTokenizer.from_file(BUNDLED_FILE)
+    pair = tokenizer.pair(*(tokenizer.ids(text) for text in texts))
+    assert pair.ids.tolist() == Tokenizer.from_file(str(BUNDLED_FILE)).encode(*texts).ids
+    assert tokenizer.specials == 4
 
 
 def test_truncation_and_padding_saved_in_the_file_are_switched_off() -> None:

@@ -73,7 +73,8 @@ class QuestionKind(StrEnum):
 
 _NORMATIVE = re.compile(
     r"\b(should(n['\N{RIGHT SINGLE QUOTATION MARK}]t)?|ought|pros and cons"
-    r"|arguments? (for|against|in favou?r)|case (for|against)|justifi(ed|able)|ethical|unethical|moral|immoral|morally|ethically)\b"
+    r"|arguments? (for|against|in favou?r)|case (for|against)|justified|justifiable"
+    r"|ethical|unethical|moral|immoral|morally|ethically)\b"
 )
 _YES_NO = re.compile(
     r"^(is|are|am|was|were|do|does|did|can|could|will|would|may|might|must|shall|has|have|had)\b"

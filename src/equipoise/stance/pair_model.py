@@ -10,6 +10,11 @@ from equipoise.stance.pairs import Ids, Pair, PairTokenizer, by_length, padded
 from equipoise.stance.runners import Logits, Runner
 from equipoise.stance.windows import window_size, window_spans
 
+_HUGE = 1_000_000
+"""Characters from which a text is not made into tokens as a whole."""
+_LONGEST_TOKEN = 16
+"""Characters that hardly any token exceeds, white space included."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -68,10 +73,25 @@ class PairModel:
         )
         made = []
         for index, text in texts:
-            ids = self.tokenizer.ids(text)
-            spans = window_spans(len(ids), size, max_windows=self._limits.max_windows)
-            made += [Window(index, ids[start:end]) for start, end in spans if end > start]
+            parts = self._spread(text, size) if len(text) > _HUGE else self._cover(text, size)
+            made += [Window(index, part) for part in parts if len(part)]
         return made
+
+    def _cover(self, text: str, size: int) -> list[Ids]:
+        ids = self.tokenizer.ids(text)
+        spans = window_spans(len(ids), size, max_windows=self._limits.max_windows)
+        return [ids[start:end] for start, end in spans]
+
+    def _spread(self, text: str, size: int) -> list[Ids]:
+        """As `window_spans` beyond its bound, but spread by characters, so that time is bounded.
+
+        Only the stretches that are read become tokens.
+        """
+        stretch = _LONGEST_TOKEN * size
+        spans = window_spans(len(text), stretch, max_windows=self._limits.max_windows)
+        parts = [self.tokenizer.ids(text[start:end]) for start, end in spans]
+        # The last window ends with the document; the others begin where their stretch does.
+        return [*(part[:size] for part in parts[:-1]), parts[-1][-size:]]
 
     def probabilities(self, pairs: Sequence[Pair], owners: Sequence[int]) -> list[list[float]]:
         """For each pair the softmax of the outputs divided by the temperature, as plain floats.

@@ -4,6 +4,7 @@ Source: ours; the numbers beside the options were measured on an int8 MPNet of 7
 """
 
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -38,13 +39,18 @@ def default_threads() -> int:
     Two threads on the two halves of one core slow each other down here, and beyond 8 threads a
     short text gains nothing.
     """
+    return min(_MOST_THREADS, usable_cores())
+
+
+def usable_cores() -> int:
+    """The physical cores that affinity and a container's quota leave to this process, >= 1."""
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     try:
         halves = Path("/sys/devices/system/cpu/smt/active").read_text("ascii").strip() == "1"
     except (OSError, ValueError):
         halves = False
-    return max(1, min(_MOST_THREADS, _container_cores(), cores // 2 if halves else cores))
+    return max(1, min(_container_cores(), cores // 2 if halves else cores))
 
 
 def _container_cores() -> int:
@@ -59,10 +65,13 @@ def _container_cores() -> int:
 class OnnxRunner:
     """An ONNX model under ONNX Runtime on the processor. Safe to share between threads.
 
-    Resident memory for the 79 MB model, texts of up to 192 tokens: 170 MB with ONNX Runtime's
+    Resident memory for a model of 79 MB, texts of up to 192 tokens: 170 MB with ONNX Runtime's
     arena, one text a run, idle threads asleep; 490 MB without the arena (freed blocks stay with
-    the C library); pre-packed weights cost 20 MB and save a tenth of the time. So: arena on,
+    the C library); pre-packed weights cost 12 MB and save a tenth of the time. So: arena on,
     packing on, spinning off (spinning threads also slow whatever shares the processor).
+
+    No more runs go on at once than the cores hold: sixteen callers would otherwise take 200 MB
+    more and finish no sooner.
 
     Args:
         path: the model file.
@@ -87,6 +96,7 @@ class OnnxRunner:
             )
         except Exception as error:  # ONNX Runtime's errors have no common class
             raise DetectorError(f"{path} must be an ONNX model that loads: {error}") from error
+        self._room = threading.BoundedSemaphore(max(1, usable_cores() // threads))
         self._inputs = [given.name for given in self._session.get_inputs()]
         known = {"input_ids", "attention_mask", "token_type_ids"}
         if not {"input_ids"} <= set(self._inputs) <= known:
@@ -117,7 +127,8 @@ class OnnxRunner:
             "token_type_ids": batch.types,
         }
         try:
-            outputs = self._session.run(None, {name: given[name] for name in self._inputs})
+            with self._room:
+                outputs = self._session.run(None, {name: given[name] for name in self._inputs})
         except Exception as error:  # ONNX Runtime's errors have no common class
             shape = batch.ids.shape
             raise DetectorError(f"the model failed on a batch of shape {shape}: {error}") from error

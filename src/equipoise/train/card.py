@@ -89,8 +89,8 @@ The weights learned from these texts contain none of them. The texts are not par
 def write_card(run: Path, out: Path, report: dict[str, Any]) -> None:
     """Write `out/README.md`."""
     config = json.loads((out / "config.json").read_text(encoding="utf-8"))
-    recipe, steps = _starts(run / "stance" / "log.jsonl")
-    warm_up, _ = _starts(run / "warm_up" / "log.jsonl")
+    recipe = _starts(run / "stance" / "log.jsonl")
+    warm_up = _starts(run / "warm_up" / "log.jsonl")
     libraries = ("torch", "transformers", "onnxruntime")
     text = CARD.format(
         layers=config["num_hidden_layers"],
@@ -116,9 +116,10 @@ def write_card(run: Path, out: Path, report: dict[str, Any]) -> None:
     (out / "README.md").write_text(text, encoding="utf-8")
 
 
-def _starts(path: Path) -> tuple[dict[str, Any], int]:
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return lines[0], lines[0]["steps"]
+def _starts(path: Path) -> dict[str, Any]:
+    """The first entry of a run's log: its recipe and how much it read."""
+    with path.open(encoding="utf-8") as lines:
+        return dict(json.loads(next(lines)))
 
 
 def _seconds(folder: Path) -> float:
