@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise.errors import (
     DetectorError,
+    EmbedderError,
     EquipoiseError,
     GenerationError,
     InputError,
@@ -61,6 +62,7 @@ __all__ = [
     "Choice",
     "DetectorError",
     "Duplicates",
+    "EmbedderError",
     "EquipoiseError",
     "Gate",
     "GenerationError",

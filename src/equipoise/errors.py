@@ -4,6 +4,7 @@
     |-- InputError(ValueError)             what the caller gave does not hold
     |-- MissingExtraError(ImportError)     an optional library is not installed
     |-- DetectorError(RuntimeError)        a stance detector could not answer
+    |-- EmbedderError(RuntimeError)        an embedding model could not be loaded or answer
     |-- GenerationError(RuntimeError)      a generator could not be set up
     `-- StoreError(RuntimeError)           an index on disk is missing, broken or of another model
 
@@ -25,6 +26,10 @@ class MissingExtraError(EquipoiseError, ImportError):
 
 class DetectorError(EquipoiseError, RuntimeError):
     """A stance detector could not be loaded or could not answer."""
+
+
+class EmbedderError(EquipoiseError, RuntimeError):
+    """An embedding model could not be loaded or could not answer."""
 
 
 class GenerationError(EquipoiseError, RuntimeError):

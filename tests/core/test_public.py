@@ -13,6 +13,7 @@ PUBLIC = [
     "Choice",
     "DetectorError",
     "Duplicates",
+    "EmbedderError",
     "EquipoiseError",
     "Gate",
     "GenerationError",
@@ -69,6 +70,7 @@ def test_every_error_is_an_equipoise_error_and_a_builtin_one():
         "InputError": ValueError,
         "MissingExtraError": ImportError,
         "DetectorError": RuntimeError,
+        "EmbedderError": RuntimeError,
         "GenerationError": RuntimeError,
         "StoreError": RuntimeError,
     }.items():

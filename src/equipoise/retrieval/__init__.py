@@ -3,7 +3,8 @@
 corpus -> build_index -> open_retriever -> retrieve(question, k) -> candidates
 """
 
-from equipoise.retrieval.base import Embedder, EmbedderError, FusedRetriever
+from equipoise.errors import EmbedderError
+from equipoise.retrieval.base import Embedder, FusedRetriever
 from equipoise.retrieval.bm25_store import Bm25Retriever
 from equipoise.retrieval.build import IndexSummary, add_to_index, build_index
 from equipoise.retrieval.chunking import chunk_document

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from equipoise.errors import EquipoiseError, InputError
+from equipoise.errors import InputError
 from equipoise.types import Candidate, Retriever
 
 if TYPE_CHECKING:
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 # Chinese, Japanese and Korean characters, for use inside a regular expression's brackets: scripts
 # in which white space does not part the words.
 CJK = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
-
-
-class EmbedderError(EquipoiseError, RuntimeError):
-    """An embedding model could not be loaded or could not answer."""
 
 
 @runtime_checkable

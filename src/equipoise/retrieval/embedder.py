@@ -4,8 +4,8 @@ import os
 import re
 from collections.abc import Mapping
 
-from equipoise.errors import InputError
-from equipoise.retrieval.base import Embedder, EmbedderError
+from equipoise.errors import EmbedderError, InputError
+from equipoise.retrieval.base import Embedder
 from equipoise.retrieval.onnx_embedder import OnnxEmbedder
 from equipoise.retrieval.openai_embedder import OPENAI_URL, OpenAIEmbedder
 from equipoise.retrieval.sentence_transformers_embedder import SentenceTransformersEmbedder

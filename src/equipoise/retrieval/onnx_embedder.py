@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.errors import InputError
-from equipoise.retrieval.base import EmbedderError, readable
+from equipoise.errors import EmbedderError, InputError
+from equipoise.retrieval.base import readable
 from equipoise.retrieval.vectors import normalized
 
 MODELS = Path(__file__).parent / "models"

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.errors import InputError
-from equipoise.retrieval.base import EmbedderError, readable
+from equipoise.errors import EmbedderError, InputError
+from equipoise.retrieval.base import readable
 from equipoise.retrieval.vectors import normalized
 
 OPENAI_URL = "https://api.openai.com/v1"

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise._extras import require
-from equipoise.errors import InputError
-from equipoise.retrieval.base import EmbedderError, readable
+from equipoise.errors import EmbedderError, InputError
+from equipoise.retrieval.base import readable
 from equipoise.retrieval.vectors import normalized
 
 

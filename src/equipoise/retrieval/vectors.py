@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.retrieval.base import Embedder, EmbedderError
+from equipoise.errors import EmbedderError
+from equipoise.retrieval.base import Embedder
 
 
 def normalized(rows: Any, *, made_by: str, dimension: int | None = None) -> NDArray[np.float32]:
