@@ -41,7 +41,7 @@ class Settings:
     Attributes:
         cache_dir: where downloaded models are kept.
         detector: the stance detector's name: `classifier` is the bundled one.
-        detector_threads: threads of the detector, >= 1.
+        detector_threads: threads of a local detector, >= 1, or None for the number of cores.
         embedder: the embedder's name: `minilm` is the bundled one.
         model: the generator: `local` or `smollm2`, or `vendor:model` such as `openai:NAME`.
         base_url: an OpenAI-compatible server in place of the vendor's own, or None.
@@ -56,7 +56,7 @@ class Settings:
 
     cache_dir: Path = field(default_factory=default_cache_dir)
     detector: str = "classifier"
-    detector_threads: int = 1
+    detector_threads: int | None = None
     embedder: str = "minilm"
     model: str = "local"
     base_url: str | None = None

@@ -149,19 +149,20 @@ def test_a_failure_passes_through_and_the_next_read_asks_again() -> None:
     assert scores.seen == {}
 
 
-def test_time_in_the_detector_is_counted() -> None:
-    class Slow(FakeDetector):
-        def detect(self, question: str, texts: Sequence[str]) -> list[StanceScore]:
-            threading.Event().wait(0.02)
-            return super().detect(question, texts)
+class Slow(FakeDetector):
+    def detect(self, question: str, texts: Sequence[str]) -> list[StanceScore]:
+        threading.Event().wait(0.02)
+        return super().detect(question, texts)
 
+
+def test_time_in_the_detector_is_counted() -> None:
     scores = LazyScores(Slow({}, default="pro"), "?", TEXTS, batch=10)
     assert len(list(scores)) == 20
     assert scores.label_ms >= 39
 
 
 def test_threads_that_read_at_once_label_each_text_once() -> None:
-    detector = fake()
+    detector = Slow({}, default="pro")
     scores = LazyScores(detector, "?", TEXTS, batch=3)
     threads = [threading.Thread(target=lambda: list(scores)) for _ in range(8)]
     for thread in threads:

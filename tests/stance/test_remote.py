@@ -242,9 +242,12 @@ def test_the_address_may_end_in_predict(toy_server: Any, end: str) -> None:
     assert detector.detect(QUESTION, ["good"])[0].label is Stance.PRO
 
 
-def test_a_redirect_is_not_followed_for_it_would_carry_the_key_away(toy_server: Any) -> None:
-    toy_server.failures = [(307, {"Location": f"http://127.0.0.1:{free_port()}/predict"})]
-    with pytest.raises(DetectorError, match="answered 307"):
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed_for_it_would_carry_the_key_away(
+    toy_server: Any, status: int
+) -> None:
+    toy_server.failures = [(status, {"Location": f"http://127.0.0.1:{free_port()}/predict"})]
+    with pytest.raises(DetectorError, match=f"answered {status}"):
         RemoteDetector(toy_server.url, api_key=KEY).detect(QUESTION, ["good"])
 
 

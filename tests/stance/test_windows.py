@@ -89,6 +89,10 @@ def test_a_document_that_argues_both_sides_alike_is_neutral() -> None:
     assert combine_windows([PRO, CON] * 8 + [NEUTRAL] * 3).label is Stance.NEUTRAL
 
 
+def test_a_side_with_three_parts_of_five_is_not_the_documents_side() -> None:
+    assert combine_windows([PRO, CON, PRO, CON, PRO]).label is Stance.NEUTRAL
+
+
 def test_rebutting_the_other_side_in_one_part_of_four_keeps_the_side() -> None:
     assert combine_windows([PRO, CON, PRO, PRO]).label is Stance.PRO
     assert combine_windows([CON, CON, PRO, CON]).label is Stance.CON

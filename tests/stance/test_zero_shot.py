@@ -104,6 +104,26 @@ def test_onnx_and_transformers_give_the_same_scores(checkpoint: Path, tmp_path: 
     assert len({score.label for score in onnx}) > 1 or np.ptp([s.pro for s in onnx]) > 0.01
 
 
+def test_the_document_is_the_first_of_the_pair_as_transformers_would_have_it(
+    checkpoint: Path,
+) -> None:
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    model = AutoModelForSequenceClassification.from_pretrained(checkpoint).eval()
+    text = "good x filler bad bad"
+    rows = []
+    for hypothesis in hypotheses(QUESTION):
+        with torch.inference_mode():
+            logits = model(**tokenizer(text, hypothesis, return_tensors="pt")).logits
+        rows.append(logits.softmax(-1)[0].tolist())
+    expected = stance_from_three(*rows)
+    found = ZeroShotDetector(checkpoint, backend="transformers").detect(QUESTION, [text])[0]
+    assert found.to_dict() == pytest.approx(expected.to_dict(), abs=1e-5)
+    assert expected.to_dict() != pytest.approx(stance_from_three(*rows[::-1]).to_dict(), abs=1e-3)
+
+
 def test_the_name_tells_backends_and_weights_apart(checkpoint: Path, nli_folder: Path) -> None:
     names = {
         ZeroShotDetector(checkpoint).name,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from equipoise.errors import GenerationError, InputError
 
 if TYPE_CHECKING:
+    from equipoise.prompt import Template
     from equipoise.result import Selection
     from equipoise.settings import Settings
     from equipoise.types import Generator
@@ -114,6 +115,18 @@ def generator_or_note(settings: "Settings", *, asked_for: bool) -> "Generator | 
             raise
         note(f"No answers will be written: {error}")
         return None
+
+
+def prompt_template(path: Path | None, generator: "Generator | None") -> "Template":
+    """The template in the file, or the one that suits the generator."""
+    from equipoise.prompt import COMPACT, DEFAULT, load_template
+
+    if path is not None:
+        return load_template(path)
+    from equipoise.generation.local import LocalGenerator
+
+    # The embedded model is too small to follow the longer wording.
+    return COMPACT if isinstance(generator, LocalGenerator) else DEFAULT
 
 
 def page(parts: Sequence[tuple[str, str]], *, title: str) -> str:

@@ -22,6 +22,9 @@ def ask(
     detector: Annotated[
         str | None, typer.Option(help="Stance model: a name, a folder or a server's URL.")
     ] = None,
+    template: Annotated[
+        Path | None, typer.Option(help="A prompt template in place of the default one.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     html: Annotated[Path | None, typer.Option(help="Also write an HTML page.")] = None,
     prompt: Annotated[bool, typer.Option("--prompt", help="Also print the prompt.")] = False,
@@ -32,7 +35,7 @@ def ask(
     """
     from equipoise.balancer import Balancer
     from equipoise.cli._answers import failed, show_answers, write_page
-    from equipoise.cli._io import generator_or_note, print_json, settings_with
+    from equipoise.cli._io import generator_or_note, print_json, prompt_template, settings_with
     from equipoise.rag import Rag
     from equipoise.retrieval import open_retriever
     from equipoise.selection.gate import Gate
@@ -44,12 +47,15 @@ def ask(
         detector=load_detector(settings.detector, threads=settings.detector_threads),
         gate=Gate.named(gate),
     )
+    retriever = open_retriever(index, mode=mode)  # type: ignore[arg-type]
+    generator = None
+    if model != "none":
+        generator = generator_or_note(settings, asked_for=model is not None)
     rag = Rag(
-        open_retriever(index, mode=mode),  # type: ignore[arg-type]
+        retriever,
         balancer=balancer,
-        generator=None
-        if model == "none"
-        else generator_or_note(settings, asked_for=model is not None),
+        generator=generator,
+        template=prompt_template(template, generator),
     )
     answers = rag.compare(question, settings=setting.replace(" ", "").split(","), k=k)
     if json:

@@ -29,7 +29,14 @@ def demo(
     from equipoise import data
     from equipoise.balancer import Balancer
     from equipoise.cli._answers import failed, show_answers, write_page
-    from equipoise.cli._io import generator_or_note, note, print_json, settings_with, show
+    from equipoise.cli._io import (
+        generator_or_note,
+        note,
+        print_json,
+        prompt_template,
+        settings_with,
+        show,
+    )
     from equipoise.errors import InputError
     from equipoise.rag import Rag
 
@@ -48,7 +55,12 @@ def demo(
     with tempfile.TemporaryDirectory() as folder:
         retriever = _indexed(documents, Path(folder) / "index")
         note(f"{planted} true but one-sided {stance} documents planted among {len(documents)}.")
-        rag = Rag(retriever, balancer=Balancer(), generator=generator)
+        rag = Rag(
+            retriever,
+            balancer=Balancer(),
+            generator=generator,
+            template=prompt_template(None, generator),
+        )
         answers = rag.compare(entry.question, settings=("A", "C"))
     if json:
         print_json([answer.to_dict() for answer in answers])

@@ -41,8 +41,7 @@ def hypotheses(question: str) -> tuple[str, str]:
     'According to this text, the right answer to “Should zoos be closed?” is no.'
     """
     forms = QUESTION_HYPOTHESES if question.endswith("?") else CLAIM_HYPOTHESES
-    # Not str.format: a question may have braces.
-    yes, no = (form.replace("{question}", question) for form in forms)
+    yes, no = (form.format(question=question) for form in forms)
     return yes, no
 
 
