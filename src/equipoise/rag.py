@@ -185,6 +185,12 @@ class _SharedLabels:
         # Not `detector.name`: that would load a model for a question that needs no label.
         return self._balancer.detector_name
 
+    @property
+    def lazy_batch(self) -> int:
+        from equipoise.stance.base import lazy_batch
+
+        return lazy_batch(self._balancer.detector)
+
     def detect(self, question: str, texts: Sequence[str]) -> Sequence[StanceScore]:
         missing = [text for text in dict.fromkeys(texts) if text not in self._known]
         if missing:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.errors import DetectorError, InputError
-from equipoise.stance import LazyScores
+from equipoise.stance import CachedDetector, LazyScores
 from equipoise.testing import FailingDetector, FakeDetector
 from equipoise.types import Stance, StanceDetector, StanceScore
 
@@ -189,3 +189,17 @@ def test_lazy_labels_equal_labelling_everything(
             assert scores[index] == full[index]
     assert all(full[index] == score for index, score in scores.seen.items())
     assert scores.labelled <= len(set(texts) - {"", " "})
+
+
+def test_the_batch_is_the_detectors_own_where_it_has_one():
+    class OneByOne(FakeDetector):
+        lazy_batch = 1
+
+    texts = [f"text {index}" for index in range(20)]
+    one = LazyScores(OneByOne({}, default="pro"), "?", texts)
+    eight = LazyScores(FakeDetector({}, default="pro"), "?", texts)
+    _ = one[4], eight[4]
+    assert (one.labelled, eight.labelled) == (5, 8)
+    through = LazyScores(CachedDetector(OneByOne({}, default="pro")), "?", texts)
+    _ = through[4]
+    assert through.labelled == 5

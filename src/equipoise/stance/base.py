@@ -9,6 +9,7 @@ from equipoise.errors import DetectorError, InputError
 from equipoise.stance.question import is_blank
 from equipoise.types import StanceDetector, StanceScore
 
+LAZY_BATCH: Final = 8
 BLANK: Final = StanceScore(pro=0.0, con=0.0, neutral=1.0, windows=0)
 """The score of a text that shows nothing: no side, and no window was read."""
 
@@ -86,7 +87,9 @@ class LazyScores(Sequence[StanceScore]):
             is needed (so that a model is loaded only when it is used).
         question: passed to the detector as it is.
         texts: in retrieval order.
-        batch: texts a call, >= 1.
+        batch: texts a call, >= 1; None takes the detector's own `lazy_batch` where it has one (1
+            for a model that reads one text a run anyway, so that no label is read in vain),
+            else 8.
         same_as: index of a copy -> index of the text whose label it shares.
 
     Raises:
@@ -104,7 +107,7 @@ class LazyScores(Sequence[StanceScore]):
         question: str,
         texts: Sequence[str],
         *,
-        batch: int = 8,
+        batch: int | None = None,
         same_as: Mapping[int, int] | None = None,
     ) -> None:
         check_count("batch", batch)
@@ -166,10 +169,10 @@ class LazyScores(Sequence[StanceScore]):
         return f"LazyScores({len(self)} texts, {self._labelled} labelled)"
 
     def _label_next(self) -> None:
-        now = self._todo[: self._batch]
         began = time.perf_counter()
         try:
             detector = self._detector = _loaded(self._detector)
+            now = self._todo[: self._batch or lazy_batch(detector)]
             texts = [self._texts[index] for index in now]
             self._labelled += len(now)
             scores = detect_checked(detector, self._question, texts)
@@ -178,6 +181,11 @@ class LazyScores(Sequence[StanceScore]):
         self._scores.update(zip(now, scores, strict=True))
         # Only now: a call that failed leaves its texts to be asked for again.
         del self._todo[: len(now)]
+
+
+def lazy_batch(detector: StanceDetector) -> int:
+    """Texts a call that suit the detector when labels are read one after the other, >= 1."""
+    return int(getattr(detector, "lazy_batch", LAZY_BATCH))
 
 
 def _loaded(detector: StanceDetector | Callable[[], StanceDetector]) -> StanceDetector:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from equipoise.errors import StoreError
-from equipoise.stance.base import check_count, checked_texts, detect_checked
+from equipoise.stance.base import check_count, checked_texts, detect_checked, lazy_batch
 from equipoise.types import StanceDetector, StanceScore
 
 _SCHEMA = """
@@ -71,6 +71,11 @@ class CachedDetector:
     def name(self) -> str:
         """The name of the detector inside, for the scores are its own."""
         return self.detector.name
+
+    @property
+    def lazy_batch(self) -> int:
+        """That of the detector inside."""
+        return lazy_batch(self.detector)
 
     @property
     def hits(self) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from equipoise.stance.base import BLANK, check_count, checked_texts, detect_shown
+from equipoise.stance.base import BLANK, LAZY_BATCH, check_count, checked_texts, detect_shown
 from equipoise.stance.folder import ONNX_NAMES, ModelFolder
 from equipoise.stance.question import canonical_question, clean_text
 from equipoise.stance.windows import MAX_WINDOWS, WINDOWS_VERSION, combine_windows
@@ -69,6 +69,11 @@ class LocalDetector(ABC):
                 f":temperature={self._temperature:g}"
             )
         return self._name
+
+    @property
+    def lazy_batch(self) -> int:
+        """1 for a model that is run one window at a time, else 8; loads the model."""
+        return 1 if self._loaded().alone else LAZY_BATCH
 
     def warm_up(self) -> None:
         """Load tokenizer and weights now, if they are not loaded.

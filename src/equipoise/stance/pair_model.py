@@ -60,6 +60,11 @@ class PairModel:
         self._temperature = temperature
         self.tokenizer = tokenizer
 
+    @property
+    def alone(self) -> bool:
+        """True when each window is a run of its own."""
+        return self._runner.alone
+
     def windows(self, texts: Sequence[tuple[int, str]], *, beside: int) -> list[Window]:
         """The windows of (index, text) pairs, in order, next to `beside` tokens that are not cut.
 
