@@ -4,13 +4,11 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from equipoise.data import contested
 
-SOURCE = Path(__file__).resolve().parents[2] / "src"
 TOPIC = contested()[0]
 
 
@@ -34,7 +32,7 @@ def run(folder):
             capture_output=True,
             text=True,
             cwd=folder,
-            env=os.environ | {"PYTHONPATH": str(SOURCE)} | (environment or {}),
+            env=os.environ | (environment or {}),
         )
         assert "Traceback" not in done.stderr
         assert done.returncode == code, (done.returncode, done.stderr)
@@ -169,7 +167,6 @@ def test_a_reader_that_goes_away_is_no_traceback(folder):
         capture_output=True,
         text=True,
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(SOURCE)},
     )
     assert "Traceback" not in done.stderr
     assert done.stdout.count("\n") == 1

@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -141,9 +140,8 @@ def test_case_12_the_command_line_works_with_sockets_blocked(tmp_path):
     (tmp_path / "docs.jsonl").write_text(
         "\n".join(json.dumps({"id": d.id, "text": d.text}) for d in contested()[0].documents[:12])
     )
-    source = Path(__file__).resolve().parents[2] / "src"
     environment = os.environ | {
-        "PYTHONPATH": f"{tmp_path}{os.pathsep}{source}",
+        "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
         "HOME": str(tmp_path),
         "XDG_CACHE_HOME": str(tmp_path),
     }
