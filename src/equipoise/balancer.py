@@ -1,5 +1,6 @@
 """The Balancer: question and retrieved documents in, an explained selection out."""
 
+import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -17,6 +18,10 @@ from equipoise.types import Pick, Quota, SelectionRule, StanceDetector, StanceSc
 
 if TYPE_CHECKING:
     from equipoise.stance.base import LazyScores
+
+# One lock for all balancers: it keeps threads from loading a model twice, and a balancer with a
+# lock of its own could not be pickled.
+_LOADING = threading.Lock()
 
 OnError = Literal["raise", "relevance"]
 
@@ -73,11 +78,12 @@ class Balancer:
     @property
     def detector(self) -> StanceDetector:
         """The stance detector; a name is loaded on first use."""
-        if self._detector is None or isinstance(self._detector, str):
-            from equipoise.stance import load_detector
+        with _LOADING:
+            if self._detector is None or isinstance(self._detector, str):
+                from equipoise.stance import load_detector
 
-            self._detector = load_detector(self._detector or "default")
-        return self._detector
+                self._detector = load_detector(self._detector or "default")
+            return self._detector
 
     @property
     def detector_name(self) -> str:

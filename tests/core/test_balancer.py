@@ -1,6 +1,8 @@
 import asyncio
 import json
+import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -311,3 +313,16 @@ def test_a_selection_of_another_schema_is_refused():
         Selection.from_dict({"schema": 99})
     with pytest.raises(InputError, match="not a selection"):
         Selection.from_dict({"schema": 1})
+
+
+def test_threads_that_start_together_share_one_detector():
+    balancer = Balancer()
+    with ThreadPoolExecutor(8) as pool:
+        loaded = list(pool.map(lambda _: balancer.detector, range(32)))
+    assert len({id(detector) for detector in loaded}) == 1
+
+
+def test_a_balancer_can_be_pickled_and_keeps_its_settings():
+    again = pickle.loads(pickle.dumps(Balancer(quota=Quota(pro=1, con=1, neutral=0), gate="never")))
+    assert again.quota == Quota(pro=1, con=1, neutral=0)
+    assert again.gate == Gate("never")
