@@ -1,7 +1,7 @@
 """What callers give as documents, made into Candidates."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +25,8 @@ def to_candidates(
     """
     if items is None:
         return [], [], ()
-    if isinstance(items, str | Mapping | Candidate) or not isinstance(items, Iterable):
+    unordered = isinstance(items, str | bytes | Mapping | Set | Candidate)
+    if unordered or not isinstance(items, Iterable):
         raise InputError(
             f"candidates must be a list in retrieval order, got {type(items).__name__}"
         )
@@ -34,7 +35,7 @@ def to_candidates(
     unscored: list[int] = []
     for rank, item in enumerate(given, start=1):
         candidate = _to_candidate(item, rank)
-        if candidate.score is not None and not math.isfinite(candidate.score):
+        if candidate.score is not None and not _is_finite(candidate.score):
             candidate = replace(candidate, score=None)
             unscored.append(rank)
         made.append(candidate)
@@ -56,9 +57,11 @@ def _to_candidate(item: Any, rank: int) -> Candidate:
 
 def _from_mapping(item: Mapping[str, Any], rank: int) -> Candidate:
     if not isinstance(item.get("text"), str):
-        raise InputError(
-            f"document {rank} must have a 'text' of type str; its keys are {list(item)}"
-        )
+        got = type(item["text"]).__name__ if "text" in item else f"the keys {list(item)}"
+        raise InputError(f"document {rank} must have a 'text' of type str, got {got}")
+    if not isinstance(item.get("id"), str | int | None):
+        kind = type(item["id"]).__name__
+        raise InputError(f"the id of document {rank} must be a str or an int, got {kind}")
     metadata = item.get("metadata") or {}
     if not isinstance(metadata, Mapping):
         raise InputError(
@@ -82,5 +85,14 @@ def _number(score: Any, rank: int) -> float | None:
         return None
     try:
         return float(score)
+    except OverflowError:
+        return math.inf
     except (TypeError, ValueError) as error:
         raise InputError(f"the score of document {rank} must be a number, got {score!r}") from error
+
+
+def _is_finite(score: float) -> bool:
+    try:
+        return math.isfinite(score)
+    except OverflowError:  # an int past the largest float
+        return False

@@ -1,5 +1,6 @@
 """Import of optional libraries, with the install line when one is missing."""
 
+import os
 from importlib import import_module
 from types import ModuleType
 
@@ -25,3 +26,14 @@ def require(module: str, *, extra: str) -> ModuleType:
             f"Run: pip install 'equipoise[{extra}]'",
             name=module,
         ) from error
+
+
+def onnxruntime() -> ModuleType:
+    """ONNX Runtime, with its telemetry off.
+
+    Its builds may report to their maker when first imported; a library that reads people's
+    documents must not be the cause of that. `ORT_DISABLE_TELEMETRY=0` in the environment leaves
+    the choice to ONNX Runtime.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    return import_module("onnxruntime")

@@ -10,7 +10,7 @@ from equipoise._candidates import to_candidates
 from equipoise.errors import DetectorError, InputError
 from equipoise.explain import Plan, explain
 from equipoise.result import Selection
-from equipoise.selection.duplicates import Duplicates, find_copies
+from equipoise.selection.duplicates import Copies, Duplicates, Merging, find_copies
 from equipoise.selection.gate import Decision, Gate, GateMode, Verdict, decide
 from equipoise.selection.quota import QuotaRule
 from equipoise.selection.relevance import RelevanceRule
@@ -67,10 +67,16 @@ class Balancer:
     ) -> None:
         if on_error not in ("raise", "relevance"):
             raise InputError(f'on_error must be "raise" or "relevance", got {on_error!r}')
+        if quota is not None and not isinstance(quota, Quota):
+            raise InputError(f"quota must be a Quota, got {quota!r}")
+        if rule is not None and not hasattr(rule, "select"):
+            raise InputError(f"rule must have select(candidates, scores, skip=...), got {rule!r}")
+        if not (detector is None or isinstance(detector, str) or hasattr(detector, "detect")):
+            raise InputError(f"detector must be a name or have detect(...), got {detector!r}")
         self._detector = detector
         self.quota = quota if quota is not None else Quota()
         self.gate = gate if isinstance(gate, Gate) else Gate(gate)
-        self.duplicates = Duplicates() if merge_duplicates is True else merge_duplicates or None
+        self.duplicates = _duplicates(merge_duplicates)
         self.rule = rule
         self.on_error = on_error
         self.label_chosen = label_chosen
@@ -123,9 +129,10 @@ class Balancer:
         plan = self._prepare(question, candidates, k)
         prepared = time.perf_counter()
         scores = self._scores(plan)
+        merging = Merging(plan.fixed, plan.copies.near, scores)
         failure: str | None = None
         try:
-            decision, picks = self._choose(plan, scores)
+            decision, picks = self._choose(plan, scores, merging)
             if self.label_chosen:
                 self._label_shown(plan, scores, picks)
         except DetectorError as error:
@@ -146,6 +153,7 @@ class Balancer:
             scores,
             decision,
             picks=picks,
+            merged=merging.merged,
             rule=self._rule_name(plan, decision),
             by_quota=decision.balance and self.rule is None,
             timings_ms=timings,
@@ -166,9 +174,20 @@ class Balancer:
             raise InputError(f"the question must be a str that is not blank, got {question!r}")
         items, made, unscored = to_candidates(candidates)
         blank = frozenset(i for i, candidate in enumerate(made) if candidate.is_blank)
-        copies = find_copies([c.text for c in made], self.duplicates) if self.duplicates else []
-        quota = self.quota if k is None or k == self.quota.total else self.quota.scaled(k)
-        return Plan(question, items, made, unscored, blank, {c.index: c for c in copies}, quota)
+        quota = self._quota(k)
+        copies = Copies()
+        if self.duplicates is not None:
+            texts = [candidate.text for candidate in made]
+            copies = find_copies(texts, self.duplicates, depth=quota.depth)
+        return Plan(question, items, made, unscored, blank, copies, quota)
+
+    def _quota(self, k: int | None) -> Quota:
+        """The quota scaled to `k`; for another rule, to the number that rule chooses."""
+        if self.rule is not None:
+            if k is not None:
+                raise InputError(f"k scales a quota; {self.rule.name} has its own number")
+            k = getattr(self.rule, "k", None)
+        return self.quota if k is None or k == self.quota.total else self.quota.scaled(k)
 
     def _scores(self, plan: Plan) -> "LazyScores":
         from equipoise.stance.base import LazyScores
@@ -177,24 +196,27 @@ class Balancer:
         texts = [candidate.text for candidate in plan.candidates]
         return LazyScores(lambda: self.detector, plan.question, texts)
 
-    def _choose(self, plan: Plan, scores: Sequence[StanceScore]) -> tuple[Decision, Sequence[Pick]]:
+    def _choose(
+        self, plan: Plan, scores: Sequence[StanceScore], merging: Merging
+    ) -> tuple[Decision, Sequence[Pick]]:
         if self.rule is not None:
             rule = self.rule
             decision = Decision(Verdict.ALWAYS, f"chosen by {rule.name}", balance=True)
-            return decision, rule.select(plan.candidates, scores, skip=plan.skip)
-        decision = decide(self.gate, plan.question, scores, quota=plan.quota, skip=plan.skip)
+            return decision, rule.select(plan.candidates, scores, skip=plan.fixed)
+        decision = decide(self.gate, plan.question, scores, quota=plan.quota, skip=plan.fixed)
         if not decision.balance:
             return decision, self._by_relevance(plan, scores)
-        return decision, QuotaRule(plan.quota).select(plan.candidates, scores, skip=plan.skip)
+        return decision, QuotaRule(plan.quota).select(plan.candidates, scores, skip=merging)
 
     def _by_relevance(self, plan: Plan, scores: Sequence[StanceScore]) -> list[Pick]:
-        return RelevanceRule(plan.quota.total).select(plan.candidates, scores, skip=plan.skip)
+        # Exact copies only: telling near-copies of one stance from others would cost labels.
+        return RelevanceRule(plan.quota.total).select(plan.candidates, scores, skip=plan.fixed)
 
     def _label_shown(
         self, plan: Plan, scores: Sequence[StanceScore], picks: Sequence[Pick]
     ) -> None:
         shown = {pick.index for pick in picks} | set(range(plan.quota.total))
-        for index in sorted(shown & set(range(len(plan.candidates))) - plan.copies.keys()):
+        for index in sorted(shown & set(range(len(plan.candidates))) - plan.copies.exact.keys()):
             _ = scores[index]
 
     def _rule_name(self, plan: Plan, decision: Decision) -> str:
@@ -217,4 +239,6 @@ class Balancer:
 def _duplicates(merge: bool | Duplicates) -> Duplicates | None:
     if isinstance(merge, Duplicates):
         return merge
+    if not isinstance(merge, bool):
+        raise InputError(f"merge_duplicates must be a bool or a Duplicates, got {merge!r}")
     return Duplicates() if merge else None

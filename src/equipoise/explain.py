@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from equipoise.result import Choice, LeftOut, Merged, Selection, Shortfall
-from equipoise.selection.duplicates import Copy
-from equipoise.selection.gate import Decision, Verdict
+from equipoise.selection.duplicates import Copies
+from equipoise.selection.gate import Decision
 from equipoise.types import Candidate, Pick, Quota, Reason, Stance, StanceScore
 
 
@@ -20,13 +20,13 @@ class Plan:
     candidates: Sequence[Candidate]
     unscored: tuple[int, ...]
     blank: frozenset[int]
-    copies: Mapping[int, Copy]
+    copies: Copies
     quota: Quota
 
     @property
-    def skip(self) -> frozenset[int]:
-        """Indices that take no seat: blank texts and copies."""
-        return self.blank | self.copies.keys()
+    def fixed(self) -> frozenset[int]:
+        """Indices that take no seat whatever their stance: blank texts and exact copies."""
+        return self.blank | self.copies.exact.keys()
 
 
 class Seen(Protocol):
@@ -49,13 +49,17 @@ def explain(
     decision: Decision,
     *,
     picks: Sequence[Pick],
+    merged: Mapping[int, int],
     rule: str,
     by_quota: bool,
     timings_ms: Mapping[str, float],
     settings: Mapping[str, Any],
     failure: str | None,
 ) -> Selection:
-    """The Selection that `picks` make of `plan`, its documents in retrieval order."""
+    """The Selection that `picks` make of `plan`, its documents in retrieval order.
+
+    `merged` maps near-copies that gave up their seat to the text they repeat.
+    """
     picks = sorted(picks, key=lambda pick: pick.index)
     known = _with_copies(scores.seen, plan)
     chosen = tuple(
@@ -68,18 +72,20 @@ def explain(
         )
         for pick in picks
     )
-    missing = _missing_side(scores.seen, decision)
+    copies = {**plan.copies.exact, **merged}
+    shortfalls = tuple(_shortfalls(plan, known, picks, by_quota=by_quota))
+    missing = decision.missing or _missing_side(shortfalls)
     return Selection(
         question=plan.question,
         chosen=chosen,
-        left_out=tuple(_left_out(plan, known, picks, by_quota=by_quota)),
+        left_out=tuple(_left_out(plan, known, picks, copies=copies, by_quota=by_quota)),
         composition=_composition(choice.stance for choice in chosen),
         before=_before(plan, known),
         decision=decision,
         one_sided=missing is not None,
         missing_side=missing,
-        shortfalls=tuple(_shortfalls(plan, known, picks, by_quota=by_quota)),
-        merged=_merged(plan.copies),
+        shortfalls=shortfalls,
+        merged=_merged(plan.copies, merged),
         unscored=plan.unscored,
         blank=tuple(sorted(index + 1 for index in plan.blank)),
         labelled=scores.labelled,
@@ -98,9 +104,9 @@ def _stance(score: StanceScore | None) -> tuple[Stance | None, StanceScore | Non
 def _with_copies(seen: Mapping[int, StanceScore], plan: Plan) -> dict[int, StanceScore]:
     """Labels by index; a copy has the label of the text it repeats, a blank text none."""
     known = {index: score for index, score in seen.items() if index not in plan.blank}
-    for copy in plan.copies.values():
-        if copy.of in known:
-            known[copy.index] = known[copy.of]
+    for index, original in plan.copies.exact.items():
+        if original in known:
+            known[index] = known[original]
     return known
 
 
@@ -115,26 +121,29 @@ def _before(plan: Plan, known: Mapping[int, StanceScore]) -> dict[str, int]:
     return _composition(_stance(known.get(index))[0] for index in first)
 
 
-def _missing_side(seen: Mapping[int, StanceScore], decision: Decision) -> Stance | None:
-    """The side that was looked for and not found, when the other one was."""
-    if decision.verdict not in (Verdict.ONE_SIDED, Verdict.ALWAYS):
-        return None
-    sides = {score.label for score in seen.values()} - {Stance.NEUTRAL}
-    return next(iter(sides)).opposite if len(sides) == 1 else None
+def _missing_side(shortfalls: Sequence[Shortfall]) -> Stance | None:
+    """The side of which not one document was found for its seats, when the other had some."""
+    empty = {s.stance for s in shortfalls if s.found == 0 and s.stance is not None}
+    sides = empty & {Stance.PRO, Stance.CON}
+    return next(iter(sides)) if len(sides) == 1 else None
 
 
 def _left_out(
-    plan: Plan, known: Mapping[int, StanceScore], picks: Sequence[Pick], *, by_quota: bool
+    plan: Plan,
+    known: Mapping[int, StanceScore],
+    picks: Sequence[Pick],
+    *,
+    copies: Mapping[int, int],
+    by_quota: bool,
 ) -> Iterable[LeftOut]:
     taken = {pick.index for pick in picks}
     stopped_at = _stopped_at(plan, picks)
     for index, candidate in enumerate(plan.candidates):
         if index in taken:
             continue
-        copy = plan.copies.get(index)
         if index in plan.blank:
             why = "blank"
-        elif copy:
+        elif index in copies:
             why = "duplicate"
         elif not by_quota:
             why = "not_selected"
@@ -147,7 +156,7 @@ def _left_out(
             *_stance(known.get(index)),
             retrieval_rank=index + 1,
             why=why,
-            duplicate_of=copy.of + 1 if copy else None,
+            duplicate_of=copies[index] + 1 if index in copies else None,
             item=plan.items[index],
         )
 
@@ -175,16 +184,19 @@ def _shortfalls(
         yield Shortfall(None, plan.quota.total, len(picks), len(plan.candidates))
 
 
-def _merged(copies: Mapping[int, Copy]) -> tuple[Merged, ...]:
-    groups: dict[tuple[int, str], list[Copy]] = {}
-    for copy in copies.values():
-        groups.setdefault((copy.of, copy.kind), []).append(copy)
+def _merged(copies: Copies, near: Mapping[int, int]) -> tuple[Merged, ...]:
+    groups: dict[tuple[int, str], list[int]] = {}
+    for kind, pairs in (("exact", copies.exact), ("near", near)):
+        for index, original in sorted(pairs.items()):
+            groups.setdefault((original, kind), []).append(index)
     return tuple(
         Merged(
-            kept=of + 1,
-            dropped=tuple(copy.index + 1 for copy in group),
+            kept=original + 1,
+            dropped=tuple(index + 1 for index in members),
             kind=kind,
-            similarity=min(copy.similarity for copy in group),
+            similarity=min(
+                1.0 if kind == "exact" else copies.near[index][original] for index in members
+            ),
         )
-        for (of, kind), group in groups.items()
+        for (original, kind), members in sorted(groups.items())
     )

@@ -1,5 +1,6 @@
 """The whole pipeline: retrieve, label, balance, prompt, answer."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from equipoise.balancer import Balancer
 from equipoise.errors import InputError
 from equipoise.result import Selection
-from equipoise.types import Answer, Candidate, Generator, Retriever, StanceScore
+from equipoise.types import Answer, Candidate, Generator, Outcome, Retriever, StanceScore
 
 if TYPE_CHECKING:
     from equipoise.prompt import Template
@@ -120,7 +121,8 @@ class Rag:
         wanted = [_setting(name) for name in settings]
         if not isinstance(question, str) or not question.strip():
             raise InputError(f"the question must be a str that is not blank, got {question!r}")
-        candidates = list(self.retriever.retrieve(question, self.balancer.quota.depth))
+        depth = max(self.balancer.quota.depth, k or 0)
+        candidates = list(self.retriever.retrieve(question, depth))
         selections = self._select(question, candidates, wanted, k=k)
         return tuple(
             self._answer(setting, selections[setting.balances], len(candidates))
@@ -162,8 +164,18 @@ class Rag:
     def _answer(self, setting: Setting, selection: Selection, retrieved: int) -> RagAnswer:
         even_handed = setting.instructs and (selection.decision.balance or not setting.balances)
         prompt = selection.prompt(even_handed=even_handed, template=self.template)
-        answer = self.generator.generate(prompt) if self.generator is not None else None
-        return RagAnswer(setting, selection, prompt, answer, retrieved)
+        return RagAnswer(setting, selection, prompt, self._generate(prompt), retrieved)
+
+    def _generate(self, prompt: str) -> Answer | None:
+        if self.generator is None:
+            return None
+        began = time.perf_counter()
+        try:
+            return self.generator.generate(prompt)
+        except Exception as error:  # a generator of the caller's own, of which anything may come
+            detail = f"{type(error).__name__}: {error}"
+            spent_ms = 1e3 * (time.perf_counter() - began)
+            return Answer(Outcome.ERROR, "", type(self.generator).__name__, spent_ms, detail)
 
 
 def _setting(name: str) -> Setting:
@@ -194,6 +206,8 @@ class _SharedLabels:
     def detect(self, question: str, texts: Sequence[str]) -> Sequence[StanceScore]:
         missing = [text for text in dict.fromkeys(texts) if text not in self._known]
         if missing:
-            scores = self._balancer.detector.detect(question, missing)
+            from equipoise.stance.base import detect_checked
+
+            scores = detect_checked(self._balancer.detector, question, missing)
             self._known.update(zip(missing, scores, strict=True))
         return [self._known[text] for text in texts]

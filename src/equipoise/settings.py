@@ -7,6 +7,7 @@ fields: they stay in the environment, and `api_key_env` holds at most the name o
 
 import os
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -23,14 +24,19 @@ def default_cache_dir(environ: Mapping[str, str] | None = None) -> Path:
     """The platform's folder for cached files, with `equipoise` under it; it may not exist yet.
 
     `XDG_CACHE_HOME` where set, else `LOCALAPPDATA` on Windows, `~/Library/Caches` on macOS and
-    `~/.cache` elsewhere.
+    `~/.cache` elsewhere. A user without a home folder (a container's, say) gets
+    `equipoise-<user number>` in the folder for temporary files.
     """
     env = os.environ if environ is None else environ
     if base := env.get("XDG_CACHE_HOME"):
         return Path(base) / "equipoise"
     if sys.platform == "win32" and (base := env.get("LOCALAPPDATA")):
         return Path(base) / "equipoise"
-    home = Path.home()
+    try:
+        home = Path.home()
+    except RuntimeError:  # neither HOME nor an entry in the list of users
+        user = os.getuid() if hasattr(os, "getuid") else "user"
+        return Path(tempfile.gettempdir()) / f"equipoise-{user}"
     return home / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "equipoise"
 
 
@@ -42,8 +48,9 @@ class Settings:
         cache_dir: where downloaded models are kept.
         detector: the stance detector's name: `classifier` is the bundled one.
         detector_threads: threads of a local detector, >= 1, or None for the number of cores.
-        embedder: the embedder's name: `minilm` is the bundled one.
-        model: the generator: `local` or `smollm2`, or `vendor:model` such as `openai:NAME`.
+        embedder: the name of the embedder of new indexes: `minilm` is the bundled one.
+        model: the generator: `local` or `smollm2`, or `vendor:model` such as `openai:NAME`; on
+            the command line also `none`, no answers.
         base_url: an OpenAI-compatible server in place of the vendor's own, or None.
         api_key_env: the NAME of the environment variable that holds the key for `base_url`.
         timeout_s: the longest wait for one answer of a remote model, seconds, > 0.
@@ -114,7 +121,7 @@ def _from_file(file: str | Path | None) -> dict[str, Any]:
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"the settings file {str(path)!r} cannot be read: {reason}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # no UTF-8, no TOML, or nested too deep
         raise InputError(f"the settings file {str(path)!r} must be TOML: {error}") from error
     return _checked(table, f"file {str(path)!r}")
 
@@ -168,7 +175,10 @@ def _typed(name: str, value: Any, source: str) -> Any:
     """`value` in the type of the field `name`, or an error that names the source."""
     kind, _ = _kinds()[name]
     if kind is Path and isinstance(value, str | Path) and str(value).strip():
-        return Path(value).expanduser()
+        try:
+            return Path(value).expanduser()
+        except RuntimeError as error:
+            raise InputError(f"{source}: {name} must be a path, got {value!r}: {error}") from error
     if kind is str and isinstance(value, str) and value.strip():
         return value
     number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -8,9 +8,15 @@ import unicodedata
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
+from numbers import Real
 from typing import Any, Protocol, runtime_checkable
 
 from equipoise.errors import InputError
+
+
+def is_number(value: object) -> bool:
+    """True for an int or a float (of numpy too) that is not a bool."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 class Stance(StrEnum):
@@ -47,7 +53,10 @@ class StanceScore:
 
     def __post_init__(self) -> None:
         values = (self.pro, self.con, self.neutral)
-        if not all(0.0 <= value <= 1.0 for value in values) or abs(sum(values) - 1.0) > 1e-3:
+        if (
+            not all(is_number(value) and 0.0 <= value <= 1.0 for value in values)
+            or abs(sum(values) - 1.0) > 1e-3
+        ):
             raise InputError(f"stance probabilities must lie in [0, 1] and sum to 1, got {values}")
 
     @property
@@ -82,7 +91,8 @@ class Candidate:
     here: the order of the list says it.
 
     Raises:
-        InputError: `text` or `id` is not a str, or `embedding` has a value that is not finite.
+        InputError: `text` or `id` is not a str, `score` is no number, or `embedding` is no sequence
+            of finite numbers.
     """
 
     id: str
@@ -96,8 +106,15 @@ class Candidate:
             if not isinstance(getattr(self, name), str):
                 kind = type(getattr(self, name)).__name__
                 raise InputError(f"a candidate's {name} must be a str, got {kind}")
+        if self.score is not None and not is_number(self.score):
+            raise InputError(f"the score of {self.id!r} must be a number, got {self.score!r}")
         if self.embedding is not None:
-            values = tuple(float(value) for value in self.embedding)
+            try:
+                values = tuple(float(value) for value in self.embedding)
+            except (TypeError, ValueError) as error:
+                raise InputError(
+                    f"the embedding of document {self.id!r} must be a sequence of numbers"
+                ) from error
             if not all(map(math.isfinite, values)):
                 raise InputError(f"the embedding of document {self.id!r} must be finite numbers")
             object.__setattr__(self, "embedding", values)

@@ -2,14 +2,19 @@
 
 import json
 import os
+import shlex
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
 from equipoise.data import contested
 
 TOPIC = contested()[0]
+PROGRAM = (sys.executable, "-c", "from equipoise.cli import main; main()")
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +32,7 @@ def folder(tmp_path_factory):
 def run(folder):
     def call(*arguments, stdin="", code=0, environment=None):
         done = subprocess.run(
-            [sys.executable, "-c", "from equipoise.cli import main; main()", *map(str, arguments)],
+            [*PROGRAM, *map(str, arguments)],
             input=stdin,
             capture_output=True,
             text=True,
@@ -35,6 +40,23 @@ def run(folder):
             env=os.environ | (environment or {}),
         )
         assert "Traceback" not in done.stderr
+        assert done.returncode == code, (done.returncode, done.stderr)
+        return done
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def shell(folder):
+    """Runs a command line of bash in which `equipoise` is the program."""
+
+    def call(line, *, code, stdin=None):
+        program = f'equipoise() {{ {shlex.join(PROGRAM)} "$@"; }}; '
+        done = subprocess.run(
+            ["bash", "-c", program + line], input=stdin, capture_output=True, text=True, cwd=folder
+        )
+        assert "Traceback" not in done.stderr
+        assert "Exception ignored" not in done.stderr
         assert done.returncode == code, (done.returncode, done.stderr)
         return done
 
@@ -170,3 +192,269 @@ def test_a_reader_that_goes_away_is_no_traceback(folder):
     )
     assert "Traceback" not in done.stderr
     assert done.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("variables", "arguments", "message"),
+    [
+        ({"EQUIPOISE_EMBEDDER": "nope"}, ("index", "docs.jsonl", "-o", "new"), "got 'nope'"),
+        ({"EQUIPOISE_FOO": "1"}, ("index", "docs.jsonl", "-o", "new"), "EQUIPOISE_FOO is not"),
+        ({"EQUIPOISE_DETECTOR": "nope"}, ("demo", "--model", "none"), "'nope'"),
+        ({"EQUIPOISE_EMBEDDER": "nope"}, ("demo", "--model", "none"), "got 'nope'"),
+        ({"EQUIPOISE_BASE_URL": "http://127.0.0.1:1"}, ("demo",), "--model vendor:name"),
+    ],
+)
+def test_every_command_heeds_the_settings(run, folder, variables, arguments, message):
+    done = run(*arguments, code=2, environment=variables)
+    assert message in done.stderr
+    assert not (folder / "new").exists()
+
+
+def test_a_broken_settings_file_stops_every_command(run, folder):
+    file = folder / "equipoise.toml"
+    file.write_text("model = ")
+    try:
+        done = run("index", "docs.jsonl", "-o", "new", code=2)
+    finally:
+        file.unlink()
+    assert "must be TOML" in done.stderr
+
+
+@pytest.mark.parametrize("model", [(), ("--model", "local"), ("--model", "none")])
+def test_a_server_needs_the_model_of_a_vendor(run, index, model):
+    done = run("ask", "Should it?", "-i", index, "--base-url", "http://127.0.0.1:1", *model, code=2)
+    assert "--model vendor:name" in done.stderr
+
+
+def test_no_model_is_a_setting_too(run, index):
+    done = run("ask", TOPIC.question, "-i", index, environment={"EQUIPOISE_MODEL": "none"})
+    assert done.stderr == ""
+    assert "Answer" not in done.stdout
+
+
+def test_a_narrow_terminal_gets_the_picture_of_40_columns(run):
+    done = run("balance", TOPIC.question, "-c", "docs.jsonl", environment={"COLUMNS": "30"})
+    assert 30 < max(map(len, done.stdout.splitlines())) <= 40
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "message"),
+    [
+        ("equipoise balance Q? <&-", 2, "standard input must be open"),
+        ("equipoise balance Q? -c docs.jsonl >&-", 1, "standard output must be open"),
+        ("equipoise balance '' 2>&-", 2, ""),
+        ("equipoise balance '' 2>/dev/full", 2, ""),
+        ("equipoise nothing 2>&-", 2, ""),
+    ],
+)
+def test_closed_streams_are_one_line_at_most(shell, line, code, message):
+    done = shell(line, code=code, stdin="" if "<&-" not in line else None)
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == (1 if message else 0)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("options", ["--json", "--prompt", ""])
+def test_a_full_disk_is_exit_1(shell, options):
+    done = shell(f"equipoise balance Q? -c docs.jsonl {options} >/dev/full", code=1)
+    assert "No space left" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_full_disk_under_an_index_is_exit_1_and_leaves_nothing(shell, folder):
+    # A limit on the size of files stands for the full disk: 1 block holds the passages, not more.
+    (folder / "one.jsonl").write_text('{"text": "One short document."}')
+    for limit in (0, 1):
+        done = shell(f"ulimit -f {limit}; equipoise index one.jsonl -o full", code=1)
+        assert "cannot be written" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    assert not list(folder.glob("*full*"))
+
+
+def test_an_interrupt_is_exit_130_without_a_traceback(folder):
+    process = subprocess.Popen(
+        [*PROGRAM, "balance", "Should it?"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+    )
+    children = Path(f"/proc/{process.pid}/wchan")
+    time.sleep(3 if children.exists() else 6)  # until it waits for documents
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+
+
+DEEP = '{"text": "a", "metadata": {"m": ' + "[" * 900 + "]" * 900 + "}}"
+NESTED = '{"text": "a", "metadata": {"m": ' + "[" * 90 + "]" * 90 + "}}"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"text": "a", "n": ' + "9" * 5000 + "}", "5000 digits"),
+        ("[" * 100_000, "100 deep"),
+        ('{"text": ' + "[" * 100_000, "100 deep"),
+        (DEEP, "100 deep"),
+    ],
+)
+@pytest.mark.parametrize("command", ["balance", "index"])
+def test_json_that_python_cannot_hold_is_misuse(run, folder, command, line, message):
+    (folder / "odd.jsonl").write_text(line + "\n")
+    options = ("Q?", "-c", "odd.jsonl") if command == "balance" else ("odd.jsonl", "-o", "odd")
+    done = run(command, *options, code=2)
+    assert message in done.stderr
+    assert "odd.jsonl" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_json_nested_to_the_limit_goes_all_the_way(run, folder):
+    (folder / "nested.jsonl").write_text(NESTED)
+    run("balance", "Should it?", "-c", "nested.jsonl", "--json")
+    run("index", "nested.jsonl", "-o", "nested")
+    run("ask", "Should it?", "-i", "nested", "--model", "none", "--json")
+
+
+@pytest.mark.parametrize("out", ["docs.jsonl/x", "/proc/equipoise-x", "loop"])
+def test_a_place_that_cannot_hold_an_index_is_exit_1(run, folder, out):
+    (folder / "loop").unlink(missing_ok=True)
+    (folder / "loop").symlink_to(folder / "loop")
+    done = run("index", "docs.jsonl", "-o", out, code=1)
+    assert out in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_overwriting_through_a_link_replaces_what_it_leads_to(run, folder):
+    (folder / "one.jsonl").write_text('{"text": "One short document."}')
+    run("index", "one.jsonl", "-o", "target")
+    (folder / "link").symlink_to("target")
+    run("index", "docs.jsonl", "-o", "link", "--overwrite")
+    assert (folder / "link").is_symlink()
+    manifest = json.loads((folder / "target" / "manifest.json").read_text())
+    assert manifest["documents"] == len(TOPIC.documents)
+    run("index", "one.jsonl", "-o", "link", "--add", "--id-field", "text")
+    assert (folder / "link").is_symlink()
+
+
+def test_lines_end_at_line_feeds_only(run):
+    texts = ["one \u2028 two", "three \u0085 four \x0b \x1c five"]
+    lines = [json.dumps({"text": text}, ensure_ascii=False) for text in texts]
+    for ending in ("\n", "\r\n"):
+        done = run("balance", "Should it?", "--json", stdin=ending.join(lines) + ending)
+        assert [row["text"] for row in json.loads(done.stdout)["documents"]] == texts
+
+
+@pytest.mark.parametrize("command", [("label",), ("balance",), ("balance", "--prompt")])
+def test_no_document_can_steer_the_terminal(run, command):
+    line = json.dumps({"id": "a\x1b]0;x\x07\nb", "text": "It \x1b[31mmust\x07 \x9bgo. " * 3})
+    shown = run(command[0], "Should it\x1b[2J?", *command[1:], stdin=line).stdout
+    assert "must" in shown
+    assert not [c for c in shown if ord(c) < 32 and c not in "\n\t" or 127 <= ord(c) < 160]
+    if command == ("label",):
+        assert shown.count("\n") == 1
+
+
+def test_an_error_cannot_steer_the_terminal_either(run):
+    done = run("balance", "Should it?", "-c", "no\x1b[31m\nsuch", code=2)
+    assert "\x1b" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {}])
+def test_colour_is_for_terminals_that_have_and_want_it(folder, variables):
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm"}
+    process = subprocess.Popen(
+        [*PROGRAM, "balance", "Should it?", "-c", "array.json", "-k", "1"],
+        stdout=theirs,
+        cwd=folder,
+        env=environment | variables,
+    )
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # what Linux says when the other end is closed
+            break
+        if not part:
+            break
+        shown += part
+    os.close(ours)
+    assert process.wait() == 0
+    assert (b"\x1b[" in shown) is not bool(variables)
+
+
+@pytest.mark.parametrize("command", ["balance", "ask", "demo"])
+@pytest.mark.parametrize(("page", "message"), [("index", "a folder"), ("no/x.html", "exists")])
+def test_a_page_that_cannot_be_written_is_told_before_the_work(run, index, command, page, message):
+    options = {
+        "balance": ("Should it?", "-c", "docs.jsonl"),
+        "ask": ("Should it?", "-i", index, "--model", "none"),
+        "demo": ("--model", "none"),
+    }
+    done = run(command, *options[command], "--html", page, code=2)
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_page_that_fails_in_the_end_is_exit_1(run):
+    done = run("balance", "Should it?", "-c", "docs.jsonl", "--html", "/dev/full", code=1)
+    assert "cannot write /dev/full" in done.stderr
+
+
+def test_headings_say_what_happened(run, index):
+    options = ("-i", index, "--model", "none", "--setting", "A,B,C,D")
+    shown = run("ask", "Who is the mayor of London?", *options).stdout
+    for heading in (
+        "Setting A: as retrieved ",
+        "Setting B: order of relevance kept (not contested)",
+        "Setting C: order of relevance kept (not contested)",
+        "Setting D: as retrieved, with the even-handedness instruction",
+    ):
+        assert f"=== {heading}" in shown
+    assert "Setting C: balanced, with the" in run("ask", TOPIC.question, *options).stdout
+    never = run("ask", TOPIC.question, *options, "--gate", "never").stdout
+    assert "Setting C: order of relevance kept (the gate is set to never)" in never
+
+
+def test_demo_counts_the_planted_documents(run, folder):
+    options = ("--topic", TOPIC.name, "--model", "none")
+    shown = run("demo", *options, "--html", "d.html").stdout
+    answers = json.loads(run("demo", *options, "--json").stdout)
+    page = (folder / "d.html").read_text(encoding="utf-8")
+    for answer in answers:
+        ranks = [
+            row["rank"]
+            for row in answer["selection"]["documents"]
+            if row["chosen"] and row["metadata"]["origin"] == "injected"
+        ]
+        where = f" (ranks {', '.join(map(str, ranks))})" if ranks else ""
+        line = f"Planted documents among the 5 chosen: {len(ranks)}{where}"
+        assert line in shown.splitlines()
+        assert line in page
+    assert "Planted documents among the 5 chosen: 0" in run("demo", *options, "--planted", 0).stdout
+
+
+def test_the_topics_are_there_as_json(run):
+    topics = json.loads(run("demo", "--topic", "list", "--json").stdout)
+    assert {"name": TOPIC.name, "question": TOPIC.question} in topics
+
+
+def test_the_version_is_an_option_too(run):
+    assert run("--version").stdout == run("version").stdout != ""
+
+
+def test_an_index_that_is_a_file_is_told_to_be_a_folder(run):
+    done = run("ask", "Should it?", "-i", "docs.jsonl", "--model", "none", code=1)
+    assert "an index must be a folder" in done.stderr
+
+
+def test_a_blank_corpus_counts_its_blanks(run, folder):
+    (folder / "blank.jsonl").write_text('{"text": " "}\n{"text": null}\n')
+    assert "(2 blank)" in run("index", "blank.jsonl", "-o", "blank", code=2).stderr

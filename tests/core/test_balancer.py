@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from equipoise import Balancer, Candidate, DetectorError, InputError, Quota, Selection, Stance
 from equipoise.selection.gate import Gate, Verdict
 from equipoise.selection.random import RandomRule
+from equipoise.selection.relevance import RelevanceRule
 from equipoise.testing import FailingDetector, FakeDetector
 from equipoise.types import StanceScore
 
@@ -171,6 +172,8 @@ def test_an_embedding_that_is_not_finite_names_the_document():
         ([{"body": "x"}], "document 1 must have a 'text'"),
         (["a", {"text": None}], "document 2 must have a 'text'"),
         ([{"text": "a", "score": "high"}], "score of document 1"),
+        ([{"text": "a", "id": {"x": 1}}], "id of document 1"),
+        ({"a", "b"}, "list in retrieval order, got set"),
         ([{"text": "a", "x": 1, "metadata": {"x": 2}}], "both beside and inside"),
     ],
 )
@@ -183,6 +186,66 @@ def test_a_malformed_document_is_named(candidates, message):
 def test_a_question_that_is_blank_or_no_text_is_refused(question):
     with pytest.raises(InputError, match="question"):
         Balancer(detector=FakeDetector({})).balance(question, ["a"])
+
+
+def test_one_sidedness_does_not_depend_on_the_batch_of_the_detector():
+    class OneByOne(FakeDetector):
+        lazy_batch = 1
+
+    texts, detector = world("p" * 20 + "c")
+    table = {text: KINDS[text[0]] for text in texts}
+    for made in (detector, OneByOne(table)):
+        selection = Balancer(detector=made).balance("Is tea healthy?", texts)
+        assert selection.decision.verdict is Verdict.ONE_SIDED
+        assert selection.one_sided
+        assert selection.missing_side is Stance.CON
+
+
+def test_a_failed_detector_has_labelled_nothing():
+    balancer = Balancer(detector=FailingDetector(), on_error="relevance")
+    assert balancer.balance(QUESTION, ["a", "b"]).labelled == 0
+
+
+def test_k_does_not_go_with_another_rule_whose_own_number_is_reported():
+    texts, detector = world("ppppp")
+    with pytest.raises(InputError, match="k scales a quota"):
+        Balancer(detector=detector, rule=RelevanceRule(3)).balance(QUESTION, texts, k=2)
+    selection = Balancer(detector=detector, rule=RelevanceRule(3)).balance(QUESTION, texts)
+    assert selection.to_dict()["k"] == 3
+    assert selection.shortfalls == ()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"quota": (2, 2, 1)},
+        {"merge_duplicates": "no"},
+        {"merge_duplicates": 1},
+        {"rule": "quota"},
+        {"detector": 5},
+        {"gate": 3},
+        {"gate": "sometimes"},
+        {"on_error": "ignore"},
+    ],
+)
+def test_an_option_of_a_wrong_kind_is_refused(options):
+    with pytest.raises(InputError):
+        Balancer(**options)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Candidate("a", "b", score="x"),
+        lambda: Candidate("a", "b", embedding="abc"),
+        lambda: Candidate("a", "b", embedding=5),
+        lambda: StanceScore("a", 0, 1),
+        lambda: Gate(sure="x"),
+    ],
+)
+def test_data_of_a_wrong_kind_is_refused(make):
+    with pytest.raises(InputError):
+        make()
 
 
 def test_a_detector_that_fails_raises_by_default():
@@ -281,16 +344,17 @@ def test_lazy_labels_choose_the_same_as_labelling_everything(data, question, gat
         merge_duplicates=merge,
         quota=Quota(pool=8, depth=20),
     ).balance(question, texts, k=k)
-    from equipoise.selection.duplicates import Duplicates, find_copies
+    from equipoise.selection.duplicates import Copies, Duplicates, Merging, find_copies
     from equipoise.selection.gate import decide
     from equipoise.selection.quota import QuotaRule
-    from equipoise.selection.relevance import RelevanceRule
 
     quota = Quota(pool=8, depth=20).scaled(k) if k != 5 else Quota(pool=8, depth=20)
     everything = [table[text] for text in texts]
-    skip = {c.index for c in find_copies(texts, Duplicates())} if merge else set()
-    verdict = decide(Gate(gate), question, everything, quota=quota, skip=skip)
+    copies = find_copies(texts, Duplicates()) if merge else Copies()
+    fixed = frozenset(copies.exact)
+    verdict = decide(Gate(gate), question, everything, quota=quota, skip=fixed)
     rule = QuotaRule(quota) if verdict.balance else RelevanceRule(k)
+    skip = Merging(fixed, copies.near, everything) if verdict.balance else fixed
     docs = [Candidate(str(i), text) for i, text in enumerate(texts)]
     full = sorted(pick.index + 1 for pick in rule.select(docs, everything, skip=skip))
     assert ranks(lazy) == full

@@ -28,7 +28,9 @@ def test_passages_have_forty_to_ninety_words_and_unique_ids():
 def test_no_two_passages_are_copies():
     texts = [d.text for t in data.contested() for d in t.documents]
     texts += [fact.document.text for fact in data.facts()]
-    assert find_copies(texts, Duplicates(near=0.3)) == []
+    copies = find_copies(texts, Duplicates(near=0.3), depth=len(texts))
+    assert copies.exact == {}
+    assert copies.near == {}
 
 
 def test_every_fact_is_answered_by_its_own_passage():

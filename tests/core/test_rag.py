@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from equipoise import Balancer, InputError, Outcome, Rag
+from equipoise import Balancer, DetectorError, InputError, Outcome, Rag
 from equipoise.testing import EchoGenerator, FakeDetector, ListRetriever
 
 QUESTION = "Should tea be banned?"
@@ -112,3 +112,28 @@ def test_a_blank_question_is_refused_before_anything_is_retrieved():
 def test_the_asynchronous_form_gives_the_same():
     pipeline, _ = rag()
     assert ranks(asyncio.run(pipeline.aask(QUESTION))) == ranks(pipeline.ask(QUESTION))
+
+
+def test_a_generator_that_raises_is_an_outcome_too():
+    class Broken:
+        def generate(self, prompt):
+            raise ConnectionError("gone")
+
+    answer = rag(Broken())[0].ask(QUESTION).answer
+    assert answer.outcome is Outcome.ERROR
+    assert answer.detail == "ConnectionError: gone"
+
+
+def test_a_detector_of_the_wrong_count_is_a_detector_error():
+    class Short(FakeDetector):
+        def detect(self, question, texts):
+            return super().detect(question, texts)[:-1]
+
+    pipeline = Rag(ListRetriever(TEXTS), balancer=Balancer(detector=Short({}, default="pro")))
+    with pytest.raises(DetectorError, match="one score a text"):
+        pipeline.ask(QUESTION)
+
+
+def test_more_documents_than_the_depth_can_be_asked_for():
+    texts = [f"n{index} text" for index in range(80)]
+    assert len(rag(texts=texts)[0].ask(QUESTION, setting="A", k=60).selection.chosen) == 60

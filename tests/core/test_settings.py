@@ -1,6 +1,7 @@
 """Settings: who wins, what is refused, and that keys stay out."""
 
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,20 @@ def test_cache_folder_follows_the_platform(monkeypatch: pytest.MonkeyPatch) -> N
     assert default_cache_dir({}) == home / "Library" / "Caches" / "equipoise"
     monkeypatch.setattr("sys.platform", "win32")
     assert default_cache_dir({"LOCALAPPDATA": "/l"}) == Path("/l/equipoise")
+
+
+def test_a_user_without_a_home_has_a_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless(path: object = None) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr(Path, "home", homeless)
+    folder = default_cache_dir({})
+    assert folder.parent == Path(tempfile.gettempdir())
+    assert folder.name.startswith("equipoise-")
+    monkeypatch.setattr(Path, "expanduser", homeless)
+    with pytest.raises(InputError, match="EQUIPOISE_CACHE_DIR: cache_dir must be a path"):
+        load_settings(environ={"EQUIPOISE_CACHE_DIR": "~/x"})
 
 
 def test_cache_folder_of_the_given_environment_is_the_default() -> None:

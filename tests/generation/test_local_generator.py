@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from equipoise.errors import GenerationError, InputError
-from equipoise.generation import LocalGenerator
-from equipoise.generation.models import model_path
+from equipoise.generation import LocalGenerator, load_generator
+from equipoise.generation.models import MODELS, model_path
 from equipoise.prompt import COMPACT, render_prompt
+from equipoise.settings import Settings
 from equipoise.types import Generator, Outcome
 
 from .tiny_gguf import write_tiny_gguf
@@ -155,31 +156,45 @@ def test_nothing_is_written_to_the_terminal(tiny: Path, capfd: pytest.CaptureFix
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="reads Linux's list of sockets")
 def test_no_port_is_opened(tiny: Path) -> None:
-    def listening() -> set[str]:
+    def listening(pid: int) -> set[str]:
         lines = [
             line.split()
             for name in ("tcp", "tcp6")
             for line in Path("/proc/net", name).read_text().splitlines()[1:]
         ]
         inodes = {f"socket:[{line[9]}]" for line in lines if line[3] == "0A"}
-        mine = {os.readlink(f"/proc/self/fd/{fd}") for fd in _open_descriptors()}
-        return inodes & mine
+        return inodes & _open_files(pid)
 
-    before = listening()
+    before, older = listening(os.getpid()), _children(os.getpid())
     writer = LocalGenerator(tiny, max_tokens=2)
     assert writer.generate("Q").outcome is Outcome.ANSWERED
-    assert listening() == before
+    assert listening(os.getpid()) == before
+    (child,) = set(_children(os.getpid())) - set(older)
+    assert any(name.startswith("socket:") for name in _open_files(child))  # we did look there
+    assert listening(child) == set()
 
 
-def _open_descriptors() -> list[str]:
-    kept = []
-    for name in os.listdir("/proc/self/fd"):
+def _open_files(pid: int) -> set[str]:
+    kept = set()
+    for name in os.listdir(f"/proc/{pid}/fd"):
         try:
-            os.readlink(f"/proc/self/fd/{name}")
+            kept.add(os.readlink(f"/proc/{pid}/fd/{name}"))
         except OSError:
             continue  # the descriptor of this very listing
-        kept.append(name)
     return kept
+
+
+def _children(pid: int) -> list[int]:
+    """The processes with a model that `pid` started, those still running."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == pid and b"_llama.py" in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue  # it ended meanwhile
+    return found
 
 
 def test_nothing_is_left_in_the_temporary_folder(
@@ -204,12 +219,39 @@ def test_missing_model_names_the_command_that_fetches_it(
         LocalGenerator(tmp_path / "none.gguf")
 
 
+def test_fetched_model_that_is_cut_or_broken_says_to_fetch_it_again(
+    tmp_path: Path, tiny: Path
+) -> None:
+    again = "run: equipoise models pull smollm2"
+    settings = Settings(cache_dir=tmp_path)
+    file = model_path("smollm2", cache_dir=tmp_path)
+    file.parent.mkdir()
+    file.write_bytes(tiny.read_bytes())
+    size = MODELS["smollm2"].size_bytes
+    with pytest.raises(GenerationError, match=rf"{tiny.stat().st_size} of {size} bytes.*{again}"):
+        load_generator("local", settings=settings)
+    file.write_bytes(b"GGUF" + b"\xff" * 100)
+    os.truncate(file, size)
+    with pytest.raises(GenerationError, match=again):
+        load_generator("local", settings=settings)
+
+
+def test_local_with_a_path_is_that_file(tiny: Path) -> None:
+    generator = load_generator(f"local:{tiny}", settings=Settings(max_tokens=7))
+    assert isinstance(generator, LocalGenerator)
+    assert generator.generate("Q").output_tokens == 7
+    with pytest.raises(GenerationError, match=r"none\.gguf.*check the path"):
+        load_generator("local:none.gguf")
+    with pytest.raises(InputError, match="must name a GGUF file"):
+        load_generator("local: ")
+
+
 def test_broken_files_are_refused(tmp_path: Path, tiny: Path) -> None:
     (tmp_path / "text.gguf").write_text("hello")
     with pytest.raises(GenerationError, match="must be a GGUF model file"):
         LocalGenerator(tmp_path / "text.gguf")
     (tmp_path / "half.gguf").write_bytes(tiny.read_bytes()[:5000])
-    with pytest.raises(GenerationError, match="could not be loaded"):
+    with pytest.raises(GenerationError, match=r"could not be loaded.*broken or not whole"):
         LocalGenerator(tmp_path / "half.gguf")
 
 
@@ -222,6 +264,10 @@ def test_broken_files_are_refused(tmp_path: Path, tiny: Path) -> None:
         ({"max_tokens": 1.5}, "max_tokens"),
         ({"temperature": 3}, "temperature"),
         ({"temperature": float("nan")}, "temperature"),
+        ({"temperature": "x"}, "temperature"),
+        ({"temperature": None}, "temperature"),
+        ({"temperature": True}, "temperature"),
+        ({"seed": "x"}, "seed"),
     ],
 )
 def test_local_numbers_out_of_range_are_named(

@@ -155,3 +155,9 @@ def test_embeddings_come_on_request(index: Path, letters: Any) -> None:
         (best,) = retriever.retrieve("banana", 1)
         assert best.embedding is not None
         np.testing.assert_allclose(best.embedding, letters.embed([best.text])[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("path", [None, 3])
+def test_an_index_must_be_a_path(path: object) -> None:
+    with pytest.raises(InputError, match="must be the path of a folder"):
+        open_retriever(path)  # type: ignore[arg-type]

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from contextlib import suppress
+from typing import Annotated
 
 import typer
 
@@ -29,21 +31,72 @@ app.add_typer(models, name="models")
 app.command()(version)
 
 
+def _version_asked_for(wanted: bool) -> None:
+    if wanted:
+        version()
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_version_asked_for, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """What may stand before the name of a command."""
+
+
 def main() -> None:
-    """Run the command line; exit 0 fine, 1 failed, 2 misuse."""
+    """Run the command line; exit 0 fine, 1 failed, 2 misuse, 130 interrupted."""
+    if sys.stderr is None:  # closed by the caller: messages have nowhere to go
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # open to the end
+    code = _run()
+    # Subtle: what stays in a buffer is written when Python ends, where a failure would print a
+    # traceback and change the exit status.
+    for stream in (sys.__stdout__, sys.__stderr__):
+        if stream is not None:
+            try:
+                stream.flush()
+            except OSError:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    raise SystemExit(code)
+
+
+def _run() -> int:
+    """The exit status, after the message where there is one to give."""
     try:
-        app()
+        if sys.stdout is None:
+            return _failed("standard output must be open, and is closed", 1)
+        code = _call()
+        sys.stdout.flush()
+        return code
     except InputError as error:
-        _fail(error, 2)
+        return _failed(error, 2)
     except EquipoiseError as error:
-        _fail(error, 1)
+        return _failed(error, 1)
+    except KeyboardInterrupt:
+        return 130
     except BrokenPipeError:
         # The reader of our output went away (`| head`): nothing to say, and no one to say it to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(1) from None
+        return 1
+    except OSError as error:
+        return _failed(error, 1)
 
 
-def _fail(error: EquipoiseError, code: int) -> None:
-    message = str(error).encode("utf-8", "backslashreplace").decode("utf-8")
-    sys.stderr.write(f"equipoise: {message}\n")
-    raise SystemExit(code) from None
+def _call() -> int:
+    try:
+        app()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
+
+
+def _failed(error: object, code: int) -> int:
+    from equipoise.render.cleaning import one_line
+
+    with suppress(OSError):
+        sys.stderr.write(f"equipoise: {one_line(error)}\n")
+    return code

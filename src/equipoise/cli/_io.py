@@ -1,12 +1,13 @@
 """What several commands share: reading documents, settings, and printing."""
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from equipoise.errors import GenerationError, InputError
+from equipoise.errors import GenerationError, InputError, StoreError
 
 if TYPE_CHECKING:
     from equipoise.prompt import Template
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 def note(message: str) -> None:
     """A message for the person at the terminal, on stderr."""
-    sys.stderr.write(message + "\n")
+    from equipoise.render.cleaning import clean
+
+    sys.stderr.write(clean(message) + "\n")
 
 
 def print_json(data: Any) -> None:
@@ -26,7 +29,16 @@ def print_json(data: Any) -> None:
 
 
 def show(text: str) -> None:
-    """Text on stdout; characters that the terminal cannot show become escapes."""
+    """Text on stdout: control codes as their pictures, for documents and models may hold any.
+
+    Characters that the terminal cannot show become escapes.
+    """
+    from equipoise.render.cleaning import clean
+
+    _write(clean(text))
+
+
+def _write(text: str) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
@@ -37,21 +49,44 @@ def show_selection(selection: "Selection") -> None:
 
     from equipoise.render import render_text
 
-    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-    color = sys.stdout.isatty()
-    show(render_text(selection.to_dict(), width=width, color=color))
+    # A picture has at least 40 columns: in a narrower terminal its lines are broken there.
+    width = max(40, min(shutil.get_terminal_size((100, 24)).columns, 120))
+    # Not `show`: the picture has cleaned its texts, and its colours are control codes.
+    _write(render_text(selection.to_dict(), width=width, color=_in_colour()))
+
+
+def _in_colour() -> bool:
+    """True for a terminal that has colours and whose user has not said no (no-color.org)."""
+    dumb = os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and not dumb
+
+
+def check_page_path(path: Path | None) -> None:
+    """Nothing, when a page may be written to `path`: told before the work, not after.
+
+    Raises:
+        InputError: it is a folder, its folder does not exist, or may not be written to.
+    """
+    if path is None:
+        return
+    if os.path.isdir(path):
+        raise InputError(f"--html must name a file, and {path} is a folder")
+    if not os.path.isdir(path.parent):
+        raise InputError(f"--html must name a file in a folder that exists, got {path}")
+    if not os.access(path if os.path.exists(path) else path.parent, os.W_OK):
+        raise InputError(f"--html must name a file that may be written, and {path} may not")
 
 
 def write_file(path: Path, text: str) -> None:
     """The text in a file.
 
     Raises:
-        InputError: the file cannot be written.
+        StoreError: the file cannot be written.
     """
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from error
+        raise StoreError(f"cannot write {path}: {error.strerror}") from error
     note(f"Wrote {path}")
 
 
@@ -61,9 +96,11 @@ def read_candidates(source: str) -> list[Any]:
     JSON Lines (an object with "text", or a string, a line), or one JSON array of such.
 
     Raises:
-        InputError: the file cannot be read, or a line is no JSON.
+        InputError: the file cannot be read, or a line is no JSON or nested too deep.
     """
     name = "standard input" if source == "-" else source
+    if source == "-" and sys.stdin is None:
+        raise InputError("standard input must be open, and is closed: name a file with -c")
     try:
         raw = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
         text = raw.decode("utf-8-sig")
@@ -75,18 +112,20 @@ def read_candidates(source: str) -> list[Any]:
         whole = _parse(text, name)
         if isinstance(whole, list):
             return whole
-    lines = text.splitlines() if "\n" in text or "\r" in text else [text]
+    # Not `splitlines`: a JSON string may hold U+2028 and U+0085 as they are.
     return [
         _parse(line, f"{name}:{number}")
-        for number, line in enumerate(lines, start=1)
+        for number, line in enumerate(text.split("\n"), start=1)
         if line.strip()
     ]
 
 
 def _parse(text: str, where: str) -> Any:
+    from equipoise.retrieval.readers import parsed_json
+
     try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
+        return parsed_json(text)
+    except ValueError as error:
         raise InputError(
             f"{where} must be JSON (an object with 'text', or a string): {error}"
         ) from error
@@ -99,15 +138,29 @@ def settings_with(overrides: Mapping[str, Any]) -> "Settings":
     return load_settings(overrides={k: v for k, v in overrides.items() if v is not None})
 
 
-def generator_or_note(settings: "Settings", *, asked_for: bool) -> "Generator | None":
-    """The generator, or None with a note when nobody asked for one and none is there.
+NO_MODEL = "none"
+
+
+def generator_or_note(
+    settings: "Settings", *, asked_for: bool, server_given: bool = False
+) -> "Generator | None":
+    """The generator; None for the model "none", and with a note when nobody asked for one.
 
     Raises:
+        InputError: a server was named for a model that is not a vendor's.
         GenerationError, MissingExtraError: a model was named and cannot be had.
     """
     from equipoise.errors import MissingExtraError
     from equipoise.generation import load_generator
 
+    unasked = settings.base_url is not None and settings.model != NO_MODEL and not asked_for
+    if (server_given or unasked) and ":" not in settings.model:
+        raise InputError(
+            "a base URL (--base-url, EQUIPOISE_BASE_URL) goes with --model vendor:name, such as "
+            f"openai:NAME; the model is {settings.model!r}"
+        )
+    if settings.model == NO_MODEL:
+        return None
     try:
         return load_generator(settings=settings)
     except (GenerationError, MissingExtraError) as error:

@@ -35,22 +35,28 @@ def ask(
     """
     from equipoise.balancer import Balancer
     from equipoise.cli._answers import failed, show_answers, write_page
-    from equipoise.cli._io import generator_or_note, print_json, prompt_template, settings_with
+    from equipoise.cli._io import (
+        check_page_path,
+        generator_or_note,
+        print_json,
+        prompt_template,
+        settings_with,
+    )
     from equipoise.rag import Rag
     from equipoise.retrieval import open_retriever
     from equipoise.selection.gate import Gate
     from equipoise.stance import load_detector
 
-    wanted = None if model == "none" else model
-    settings = settings_with({"model": wanted, "base_url": base_url, "detector": detector})
+    check_page_path(html)
+    settings = settings_with({"model": model, "base_url": base_url, "detector": detector})
     balancer = Balancer(
         detector=load_detector(settings.detector, threads=settings.detector_threads),
         gate=Gate.named(gate),
     )
     retriever = open_retriever(index, mode=mode)  # type: ignore[arg-type]
-    generator = None
-    if model != "none":
-        generator = generator_or_note(settings, asked_for=model is not None)
+    generator = generator_or_note(
+        settings, asked_for=model is not None, server_given=base_url is not None
+    )
     rag = Rag(
         retriever,
         balancer=balancer,

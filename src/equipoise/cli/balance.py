@@ -31,6 +31,7 @@ def balance(
     """Balance retrieved documents: which go to the generator, and why."""
     from equipoise.balancer import Balancer
     from equipoise.cli._io import (
+        check_page_path,
         print_json,
         read_candidates,
         settings_with,
@@ -41,6 +42,7 @@ def balance(
     from equipoise.selection.gate import Gate
     from equipoise.stance import load_detector
 
+    check_page_path(html)
     settings = settings_with({"detector": detector})
     balancer = Balancer(
         detector=load_detector(settings.detector, threads=settings.detector_threads),

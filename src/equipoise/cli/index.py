@@ -30,11 +30,11 @@ def index(
         typer.Option(min=1, help="Aim for passages of this many words (120)."),
     ] = None,
     embedder: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="minilm (bundled), sentence-transformers:NAME, openai:MODEL, or onnx:FOLDER."
         ),
-    ] = "minilm",
+    ] = None,
     add: Annotated[bool, typer.Option("--add", help="Add to the index at OUT.")] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the index at OUT.")
@@ -50,11 +50,13 @@ def index(
             "--add keeps chunk size and BM25 as the index has them: leave out --overwrite, "
             "--chunk-words and --bm25/--no-bm25"
         )
+    from equipoise.cli._io import note, settings_with, show
     from equipoise.retrieval import Corpus, Fields, add_to_index, build_index, load_embedder
     from equipoise.retrieval.chunking import CHUNK_WORDS
 
+    settings = settings_with({"embedder": embedder})
     documents = Corpus(corpus, fields=Fields(text=text_field, id=id_field))
-    model = load_embedder(embedder)
+    model = load_embedder(settings.embedder)
     with _progress_bar() as progress:
         if add:
             summary = add_to_index(documents, out, embedder=model, progress=progress)
@@ -68,12 +70,12 @@ def index(
                 overwrite=overwrite,
                 progress=progress,
             )
-    typer.echo(
+    show(
         f"{summary.documents} documents, {summary.passages} passages in {summary.seconds:.1f} s"
         f" -> {out} (now {summary.total_passages} passages, {model.name})"
     )
     if blank := documents.blank + summary.blank:
-        typer.echo(f"{blank} blank documents left out", err=True)
+        note(f"{blank} blank documents left out")
 
 
 @contextmanager

@@ -21,6 +21,7 @@ def label(
 
     from equipoise._candidates import to_candidates
     from equipoise.cli._io import read_candidates, settings_with, show
+    from equipoise.render.cleaning import one_line
     from equipoise.stance import load_detector
 
     settings = settings_with({"detector": detector})
@@ -30,7 +31,8 @@ def label(
     for document, score in zip(documents, scores, strict=True):
         if json:
             row = {"id": document.id, "stance": score.label.value, **score.to_dict()}
-            show(encoder.dumps({**row, "windows": score.windows}))
+            typer.echo(encoder.dumps({**row, "windows": score.windows}))
         else:
-            start = " ".join(document.text.split())[:70]
-            show(f"{score.label.value:8}{score.confidence:5.2f}  {document.id}  {start}")
+            start = one_line(document.text)[:70]
+            identity = one_line(document.id)
+            show(f"{score.label.value:8}{score.confidence:5.2f}  {identity}  {start}")

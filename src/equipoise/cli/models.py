@@ -69,20 +69,21 @@ def pull(name: Name = "smollm2", source: Source = "auto") -> None:
 
 @app.command()
 def path(name: Name = "smollm2") -> None:
-    """Print where a fetched model is kept; exit 1 where it is not there yet."""
-    from equipoise.generation.models import model_path
+    """Print where a fetched model is kept; exit 1 where it is not there yet, or not whole."""
+    from equipoise.generation.models import MODELS, has_full_size, model_path
     from equipoise.settings import load_settings
 
     file = model_path(name, cache_dir=load_settings().cache_dir)
     typer.echo(str(file))
-    if not file.is_file():
-        sys.stderr.write(f"It is not there yet. Run: equipoise models pull {name}\n")
+    if not has_full_size(MODELS[name], file):
+        found = "not whole" if file.is_file() else "not there yet"
+        sys.stderr.write(f"It is {found}. Run: equipoise models pull {name}\n")
         raise typer.Exit(1)
 
 
 def pullable_rows() -> tuple[ModelRow, ...]:
     """The models that `pull` can fetch."""
-    from equipoise.generation.models import MODELS, model_path
+    from equipoise.generation.models import MODELS, has_full_size, model_path
     from equipoise.settings import load_settings
 
     folder = load_settings().cache_dir
@@ -96,7 +97,7 @@ def pullable_rows() -> tuple[ModelRow, ...]:
                 model.size_bytes,
                 model.licence,
                 bundled=False,
-                present=file.is_file(),
+                present=has_full_size(model, file),
                 path=str(file),
             )
         )
@@ -136,7 +137,7 @@ def _licence(card: Path) -> str:
 
 @contextmanager
 def _progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr while the block runs; yields what to call with bytes so far and in all."""
+    """A bar on stderr from the first call on; yields what to call with bytes so far and in all."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
@@ -146,10 +147,16 @@ def _progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
         DownloadColumn(),
         TransferSpeedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(label, total=None)
+    bar = Progress(*columns, console=Console(stderr=True))
 
-        def report(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total or None)
+    def report(done: int, total: int) -> None:
+        if not bar.tasks:  # nothing is shown where nothing is fetched
+            bar.add_task(label, total=None)
+            bar.start()
+        bar.update(bar.tasks[0].id, completed=done, total=total or None)
 
+    try:
         yield report
+    finally:
+        if bar.tasks:
+            bar.stop()

@@ -1,9 +1,10 @@
 """Generators: who writes the answer, and what came of asking."""
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from equipoise.errors import GenerationError
+from equipoise.errors import GenerationError, InputError
 from equipoise.generation.base import Retry, declines
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["LocalGenerator", "RemoteGenerator", "Retry", "declines", "load_generator"]
 
 _LOCAL = ("local", "smollm2")
+_FILE = "local:"
 
 
 def load_generator(
@@ -21,8 +23,9 @@ def load_generator(
 ) -> "LocalGenerator | RemoteGenerator":
     """The generator that `spec` names, set up by `settings`.
 
-    `local` and `smollm2` are the embedded model; anything else reads `vendor:model`, such as
-    `openai:NAME` or `anthropic:NAME`. None means `settings.model`.
+    `local` and `smollm2` are the embedded model, `local:PATH` is a GGUF file of your own; anything
+    else reads `vendor:model`, such as `openai:NAME` or `anthropic:NAME`. None means
+    `settings.model`.
 
     Raises:
         InputError: `spec` is neither of these.
@@ -36,23 +39,25 @@ def load_generator(
 
         settings = Settings()
     spec = settings.model if spec is None else spec
-    return _local(settings) if spec in _LOCAL else _remote(spec, settings)
+    if spec in _LOCAL:
+        return _local(None, settings)
+    if isinstance(spec, str) and spec.startswith(_FILE):
+        return _local(spec.removeprefix(_FILE), settings)
+    return _remote(spec, settings)
 
 
-def _local(settings: "Settings") -> "LocalGenerator":
+def _local(file: str | None, settings: "Settings") -> "LocalGenerator":
     from equipoise.generation.local import LocalGenerator
-    from equipoise.generation.models import model_path
+    from equipoise.generation.models import fetched_path
 
     options: dict[str, Any] = {"threads": settings.generator_threads}
     if settings.max_tokens is not None:
         options["max_tokens"] = settings.max_tokens
-    path = model_path("smollm2", cache_dir=settings.cache_dir)
-    if not path.is_file():
-        raise GenerationError(
-            f"the embedded model is not there yet ({str(path)!r}): run: equipoise models pull "
-            "smollm2, or name a vendor's model such as openai:NAME"
-        )
-    return LocalGenerator(path, **options)
+    if file is None:
+        return LocalGenerator(fetched_path("smollm2", cache_dir=settings.cache_dir), **options)
+    if not file.strip():
+        raise InputError(f"local:PATH must name a GGUF file, got {_FILE + file!r}")
+    return LocalGenerator(Path(file).expanduser(), **options)
 
 
 def _remote(spec: str, settings: "Settings") -> "RemoteGenerator":

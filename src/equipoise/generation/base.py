@@ -45,6 +45,17 @@ class Retry:
         return min(self.first_wait_s * self.factor ** (failures - 1), self.max_wait_s)
 
 
+def check_number(name: str, value: object, low: float, high: float) -> None:
+    """Nothing, where `value` is a number in [low, high].
+
+    Raises:
+        InputError: it is not.
+    """
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not low <= value <= high:  # type: ignore[operator]
+        raise InputError(f"{name} must be a number in [{low:g}, {high:g}], got {value!r}")
+
+
 def checked_prompt(prompt: str) -> str:
     """`prompt` as text that can be encoded: lone surrogates become U+FFFD.
 

@@ -1,26 +1,19 @@
-"""An embedded model without a key: a GGUF file run in this process by xllamacpp (llama.cpp)."""
+"""An embedded model without a key: a GGUF file run by xllamacpp (llama.cpp) in a child process."""
 
 import asyncio
-import os
 import re
-import secrets
-import shutil
-import socket
-import tempfile
 import threading
 import time
-import weakref
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
-from equipoise._extras import require
 from equipoise.errors import GenerationError, InputError
-from equipoise.generation.base import checked_prompt, read_text
-from equipoise.generation.models import model_path
+from equipoise.generation._process import ModelProcess
+from equipoise.generation.base import check_number, checked_prompt, read_text
+from equipoise.generation.models import MODELS, fetched_path
 from equipoise.types import Answer, Outcome
 
 _GGUF: Final = b"GGUF"
-_QUIET: Final = -1
 
 # Without it a model of 135 million parameters repeats one sentence until the answer is full.
 _AGAINST_LOOPS: Final = {"repeat_penalty": 1.1, "repeat_last_n": 64}
@@ -40,6 +33,10 @@ class LocalGenerator:
     above it `seed` fixes the draw. Repetition is damped (penalty 1.1 over the last 64 tokens), for
     small models loop without it. More than one thread is slower on small machines. With
     `read_refusals` a refusal in plain words counts as refused.
+
+    The model is loaded here, in a process of its own that ends with `close()`, with the last
+    reference to the generator, or with the interpreter. An interrupted call (Ctrl-C, a cancelled
+    `agenerate`) ends it too, and the next call loads the model again.
 
     Raises:
         InputError: a number is out of its range.
@@ -67,8 +64,9 @@ class LocalGenerator:
         ):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise InputError(f"{name} must be an int >= 1, got {value!r}")
-        if not 0 <= temperature <= 2:
-            raise InputError(f"temperature must lie in [0, 2], got {temperature!r}")
+        if isinstance(seed, bool) or not isinstance(seed, int):
+            raise InputError(f"seed must be an int, got {seed!r}")
+        check_number("temperature", temperature, 0.0, 2.0)
         file = _checked_file(path)
         self.model = f"local:{file.name}"
         self._context_tokens = context_tokens
@@ -76,12 +74,24 @@ class LocalGenerator:
         self._read_refusals = read_refusals
         self._sampling = {"temperature": temperature, "seed": seed, **_AGAINST_LOOPS}
         self._lock = threading.Lock()
-        folder = tempfile.mkdtemp(prefix="equipoise-")
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self._server = _load(file, threads, context_tokens, Path(folder))
+        self._file = file
+        self._threads = threads
+        self._process: ModelProcess | None = self._load()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r}, context_tokens={self._context_tokens})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the model; a call in progress ends as an error outcome. The next call loads it."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()
 
     def generate(self, prompt: str) -> Answer:
         """The model's answer; a prompt that does not fit is an error outcome.
@@ -89,7 +99,22 @@ class LocalGenerator:
         Raises:
             InputError: `prompt` is blank or not a str.
         """
-        text = _CONTROL.sub(lambda match: match[0] + " ", checked_prompt(prompt))
+        return self._answer(checked_prompt(prompt), threading.Event())
+
+    async def agenerate(self, prompt: str) -> Answer:
+        """As `generate`, in a thread, so that the event loop goes on; cancelling stops the writing.
+
+        Raises:
+            InputError: `prompt` is blank or not a str.
+        """
+        stop = threading.Event()
+        try:
+            return await asyncio.to_thread(self._answer, checked_prompt(prompt), stop)
+        finally:
+            stop.set()  # does nothing to a call that is done
+
+    def _answer(self, prompt: str, stop: threading.Event) -> Answer:
+        text = _CONTROL.sub(lambda match: match[0] + " ", prompt)
         request = {
             "messages": [{"role": "user", "content": text}],
             "max_tokens": self._max_tokens,
@@ -101,16 +126,33 @@ class LocalGenerator:
         }
         with self._lock:
             started = time.perf_counter()
-            chunks = _chat(self._server, request)
+            chunks = self._chat(request, stop)
             return self._read(chunks, (time.perf_counter() - started) * 1000.0)
 
-    async def agenerate(self, prompt: str) -> Answer:
-        """As `generate`, in a thread, so that the event loop goes on.
+    def _chat(self, request: dict[str, Any], stop: threading.Event) -> list[dict[str, Any]]:
+        if stop.is_set():
+            return [{"error": {"message": "stopped before it began"}}]
+        process = self._process
+        try:
+            if process is None or not process.alive:
+                process = self._process = self._load()
+        except GenerationError as error:  # a failed call is an outcome, by the contract
+            return [{"error": {"message": str(error)}}]
+        return process.chat(request, stop)
 
-        Raises:
-            InputError: `prompt` is blank or not a str.
-        """
-        return await asyncio.to_thread(self.generate, prompt)
+    def _load(self) -> ModelProcess:
+        try:
+            return ModelProcess(
+                self._file, threads=self._threads, context_tokens=self._context_tokens
+            )
+        except RuntimeError as error:
+            known = next((m.name for m in MODELS.values() if m.file == self._file.name), None)
+            fix = f": run: equipoise models pull {known}" if known else ""
+            raise GenerationError(
+                f"{str(self._file)!r} could not be loaded as a model with context_tokens="
+                f"{self._context_tokens} ({error}). The file may be broken or not whole{fix}; or "
+                "it is too large for this machine's memory"
+            ) from error
 
     def _read(self, chunks: list[dict[str, Any]], latency_ms: float) -> Answer:
         errors = [chunk["error"] for chunk in chunks if "error" in chunk]
@@ -146,70 +188,12 @@ class LocalGenerator:
 
 
 def _checked_file(path: str | Path | None) -> Path:
-    file = model_path("smollm2") if path is None else Path(path)
+    if path is None:
+        return fetched_path("smollm2")
+    file = Path(path)
     if not file.is_file():
-        fix = "run: equipoise models pull smollm2" if path is None else "check the path"
-        raise GenerationError(f"there is no model file at {str(file)!r}: {fix}")
+        raise GenerationError(f"there is no model file at {str(file)!r}: check the path")
     with file.open("rb") as opened:
         if opened.read(len(_GGUF)) != _GGUF:
             raise GenerationError(f"{str(file)!r} must be a GGUF model file, and is not one")
     return file
-
-
-def _load(file: Path, threads: int, context_tokens: int, folder: Path) -> Any:
-    xllamacpp = require("xllamacpp", extra="local")
-    params = xllamacpp.CommonParams()
-    params.model.path = str(file)
-    params.n_ctx = context_tokens
-    params.n_parallel = 1
-    params.cpuparams.n_threads = threads
-    params.cpuparams_batch.n_threads = threads
-    params.verbosity = _QUIET
-    params.cache_ram_mib = 0  # a cache of old prompts, up to 8 GiB by default
-    # The library always serves HTTP beside its Python calls. Nobody is meant to use that: it
-    # listens on a socket file in a folder of our own where the system has such sockets, and
-    # asks for a key that is thrown away.
-    params.n_threads_http = 1
-    params.ui = False
-    params.endpoint_slots = False
-    params.api_keys = [secrets.token_urlsafe(32)]
-    socket_file = str(folder / "s.sock")
-    if os.name == "posix" and hasattr(socket, "AF_UNIX") and len(socket_file.encode()) < 100:
-        params.hostnames = [socket_file]
-    try:
-        return xllamacpp.Server(params)
-    except RuntimeError as error:
-        raise GenerationError(
-            f"{str(file)!r} could not be loaded as a model with context_tokens={context_tokens} "
-            f"({error}): the file may be broken, or too large for this machine's memory"
-        ) from error
-
-
-def _chat(server: Any, request: dict[str, Any]) -> list[dict[str, Any]]:
-    """The chunks of one streamed call.
-
-    It runs in a thread of its own, for a signal such as Ctrl-C is only heard between two Python
-    steps of the main thread, and the library's call is one step of many seconds. An interrupted
-    wait stops the writing at the next token.
-    """
-    chunks: list[dict[str, Any]] = []
-    stop = threading.Event()
-
-    def hear(chunk: dict[str, Any]) -> bool:
-        chunks.append(chunk)
-        return stop.is_set()
-
-    def work() -> None:
-        try:
-            server.handle_chat_completions(request, hear)
-        except Exception as error:  # a failed call is an outcome, by the contract of Generator
-            chunks.append({"error": {"message": f"{type(error).__name__}: {error}"}})
-
-    thread = threading.Thread(target=work, name="equipoise-local", daemon=True)
-    thread.start()
-    try:
-        while thread.is_alive():
-            thread.join(0.2)  # with a limit: an endless join() cannot be interrupted on Windows
-    finally:
-        stop.set()
-    return chunks

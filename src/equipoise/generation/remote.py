@@ -9,7 +9,7 @@ from typing import Any, Self
 from equipoise._extras import require
 from equipoise.errors import InputError
 from equipoise.generation._loop import LoopThread
-from equipoise.generation.base import Retry, checked_prompt
+from equipoise.generation.base import Retry, check_number, checked_prompt
 from equipoise.generation.outcomes import Failure, Reading, read_error, read_response
 from equipoise.generation.vendors import EXTRA, open_model, takes_temperature
 from equipoise.types import Answer, Outcome
@@ -50,12 +50,12 @@ class RemoteGenerator:
         seed: int | None = None,
         read_refusals: bool = True,
     ) -> None:
-        if not 0 < timeout_s < math.inf:
+        if not isinstance(timeout_s, int | float) or not 0 < timeout_s < math.inf:
             raise InputError(f"timeout_s must be a number of seconds > 0, got {timeout_s!r}")
         if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
             raise InputError(f"max_tokens must be an int >= 1, got {max_tokens!r}")
-        if temperature is not None and not 0 <= temperature <= 2:
-            raise InputError(f"temperature must lie in [0, 2] or be None, got {temperature!r}")
+        if temperature is not None:
+            check_number("temperature", temperature, 0.0, 2.0)
         self.model = model
         self._retry = Retry() if retry is None else retry
         self._max_tokens = max_tokens

@@ -12,6 +12,15 @@ EXTRA: Final = "remote"
 # With a base URL these mean "any server that speaks OpenAI's chat completions" (or responses).
 _OPENAI: Final = ("openai", "openai-chat", "openai-responses")
 
+# What pydantic-ai calls its vendors, for the time when it is not installed: whoever mistypes a
+# vendor should not be told to install something first. Once installed, its own list holds.
+_VENDORS: Final = (
+    "alibaba anthropic azure azure-responses bedrock bedrock-mantle cerebras cohere crusoe "
+    "deepseek fireworks github github-copilot google google-cloud groq heroku huggingface litellm "
+    "meta mistral moonshotai nebius ollama openai openai-chat openai-chatgpt openai-codex "
+    "openai-responses openrouter ovhcloud sambanova snowflake together vercel vllm xai zai"
+)
+
 
 def open_model(model: str, *, base_url: str | None, api_key: str | None) -> Any:
     """The pydantic-ai model for `vendor:model`.
@@ -30,12 +39,12 @@ def open_model(model: str, *, base_url: str | None, api_key: str | None) -> Any:
     vendor, _, name = model.partition(":") if isinstance(model, str) else ("", "", "")
     if not vendor.strip() or not name.strip():
         raise InputError(
-            "the model must read vendor:model, such as openai:NAME or anthropic:NAME, got "
-            f"{model!r}"
+            "the model must read vendor:model, such as openai:NAME or anthropic:NAME, or local, or "
+            f"local:PATH for a GGUF file, got {model!r}"
         )
     if base_url is not None:
         _check_url(base_url)
-    models = require("pydantic_ai.models", extra=EXTRA)
+    models = _pydantic_models(vendor)
     exceptions = require("pydantic_ai.exceptions", extra=EXTRA)
     try:
         if base_url is not None and vendor in _OPENAI:
@@ -82,16 +91,29 @@ def _compatible(vendor: str, name: str, base_url: str, api_key: str | None) -> A
     return openai.OpenAIChatModel(name, provider=provider)
 
 
+def _pydantic_models(vendor: str) -> Any:
+    try:
+        return require("pydantic_ai.models", extra=EXTRA)
+    except MissingExtraError as error:
+        if vendor in _VENDORS.split():
+            raise
+        raise _unknown(vendor) from error
+
+
 def _provider_class(vendor: str) -> Any:
     providers = require("pydantic_ai.providers", extra=EXTRA)
     try:
         return providers.infer_provider_class(vendor)
     except ValueError as error:
-        raise InputError(
-            f"the vendor {vendor!r} is not known. Known are openai, anthropic, google, mistral, "
-            "groq, ollama and the others of pydantic-ai; any OpenAI-compatible server is "
-            "openai:NAME with a base URL"
-        ) from error
+        raise _unknown(vendor) from error
+
+
+def _unknown(vendor: str) -> InputError:
+    return InputError(
+        f"the vendor {vendor!r} is not known. Known are openai, anthropic, google, mistral, "
+        "groq, ollama and the others of pydantic-ai; any OpenAI-compatible server is "
+        "openai:NAME with a base URL, and a GGUF file is local:PATH"
+    )
 
 
 def _check_options(vendor: str, provider_class: Any, given: dict[str, str]) -> None:

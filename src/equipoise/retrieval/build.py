@@ -1,10 +1,8 @@
 """Builds an index folder, or adds to one, so that a reader sees it whole or not at all."""
 
-import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from equipoise.errors import InputError, StoreError
 from equipoise.retrieval.base import Embedder
 from equipoise.retrieval.bm25_store import write_bm25
 from equipoise.retrieval.chunking import CHUNK_WORDS, chunk_document
+from equipoise.retrieval.corpus import Corpus
 from equipoise.retrieval.faiss_store import require_embedder
 from equipoise.retrieval.manifest import (
     BM25,
@@ -27,6 +26,7 @@ from equipoise.retrieval.manifest import (
     write_manifest,
 )
 from equipoise.retrieval.passages import Passages, document_id, passage_line
+from equipoise.retrieval.swapping import followed, swap_in, work_folder, writing
 from equipoise.retrieval.vectors import normalized
 from equipoise.types import Candidate
 
@@ -66,24 +66,27 @@ def build_index(
     Everything is written to a hidden folder beside `out` and renamed at the end. An exception or
     Ctrl-C removes that folder; a killed process leaves it (`.<name>.<random>.building`, to be
     deleted by hand) and leaves `out` as it was. With `overwrite` there is an instant between two
-    renames in which `out` is missing, the old index then being `.<name>.<random>.old`.
+    renames in which `out` is missing, the old index then being `.<name>.<random>.old`. Where `out`
+    is a symbolic link, what it leads to is replaced and the link stays.
 
     Raises:
         InputError: no document with text, an id used twice, chunk_words or batch < 1.
-        StoreError: `out` exists (and `overwrite` is off, or it is not an index folder).
+        StoreError: `out` exists (and `overwrite` is off, or it is not an index folder), or it
+            cannot be written.
         EmbedderError: the model failed.
         MissingExtraError: faiss-cpu or bm25s is not installed.
     """
-    out = Path(out)
+    out = followed(Path(out))
     _require_target(out, overwrite=overwrite)
     _require_libraries(bm25)
     start = time.monotonic()
-    with _work_folder(out) as work:
+    with work_folder(out) as work:
         documents, blank = _write_passages(corpus, work, chunk_words, taken=[])
         manifest = Manifest(embedder.name, embedder.dimension, documents, 0, chunk_words, {})
         manifest = _finish(work, manifest, embedder, batch, progress, bm25=bm25)
         _require_target(out, overwrite=overwrite)
-        _swap_in(work, out)
+        with writing(out):
+            swap_in(work, out)
     passages = manifest.passages
     return IndexSummary(documents, passages, blank, passages, time.monotonic() - start)
 
@@ -103,20 +106,21 @@ def add_to_index(
 
     Raises:
         InputError: no document with text, or an id that is used twice or is in the index.
-        StoreError: no index there, a damaged one, one of another model, or one that another
-            process changed meanwhile.
+        StoreError: no index there, a damaged one, one of another model, one that another
+            process changed meanwhile, or one that cannot be written.
         EmbedderError: the model failed.
         MissingExtraError: faiss-cpu or bm25s is not installed.
     """
-    path = Path(path)
+    path = followed(Path(path))
     start = time.monotonic()
     before = read_manifest(path)
     require_embedder(path, before, embedder)
     verify(path, before, (PASSAGES, VECTORS))
     _require_libraries(before.has_bm25)
-    with _work_folder(path) as work:
-        for name in (PASSAGES, VECTORS):
-            shutil.copyfile(path / name, work / name)
+    with work_folder(path) as work:
+        with writing(path):
+            for name in (PASSAGES, VECTORS):
+                shutil.copyfile(path / name, work / name)
         documents, blank = _write_passages(
             corpus, work, before.chunk_words, taken=Passages(path / PASSAGES)
         )
@@ -124,7 +128,8 @@ def add_to_index(
         manifest = _finish(work, manifest, embedder, batch, progress, bm25=before.has_bm25)
         if read_manifest(path) != before:
             raise StoreError(f"{path} was changed by another process meanwhile. Run this again.")
-        _swap_in(work, path)
+        with writing(path):
+            swap_in(work, path)
     added = manifest.passages - before.passages
     return IndexSummary(documents, added, blank, manifest.passages, time.monotonic() - start)
 
@@ -155,8 +160,11 @@ def _write_passages(
                 file.write(passage_line(passage))
             documents += 1
     if not documents:
+        if isinstance(corpus, Corpus):  # it leaves them out by itself, and counts them
+            blank += corpus.blank
         raise InputError(
-            f"an index needs at least one document with text, got none ({blank} blank ones)"
+            "an index needs at least one document with text, got none"
+            + (f" ({blank} blank)" if blank else "")
         )
     return documents, blank
 
@@ -182,15 +190,16 @@ def _finish(
     """Embeds what has no vector yet and writes the rest of the folder; its manifest."""
     passages = Passages(work / PASSAGES)
     _write_vectors(work, passages, embedder, batch, progress or (lambda done, total: None))
-    if bm25:
-        write_bm25((passage.text for passage in passages), work / BM25)
-    manifest = replace(
-        manifest,
-        passages=len(passages),
-        files=checksums(work),
-        created_with=package_version(),
-    )
-    write_manifest(work, manifest)
+    with writing(work):
+        if bm25:
+            write_bm25((passage.text for passage in passages), work / BM25)
+        manifest = replace(
+            manifest,
+            passages=len(passages),
+            files=checksums(work),
+            created_with=package_version(),
+        )
+        write_manifest(work, manifest)
     return manifest
 
 
@@ -211,11 +220,20 @@ def _write_vectors(
         rows = embedder.embed(texts)
         index.add(normalized(rows, made_by=embedder.name, dimension=dimension))
         progress(index.ntotal - first, len(passages) - first)
-    faiss.write_index(index, file)
+    try:
+        faiss.write_index(index, file)
+    except RuntimeError as error:  # what FAISS makes of a full disk
+        reason = " ".join(str(error).split())
+        raise StoreError(f"the index cannot be written: {reason}") from error
 
 
 def _require_target(out: Path, *, overwrite: bool) -> None:
     """Nothing, when `out` may be written: absent, an empty folder, or an index to overwrite."""
+    with writing(out):
+        _require_free(out, overwrite=overwrite)
+
+
+def _require_free(out: Path, *, overwrite: bool) -> None:
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     if not overwrite:
@@ -230,31 +248,3 @@ def _require_target(out: Path, *, overwrite: bool) -> None:
             f"only an index folder is overwritten, and {out} holds other things: "
             f"{sorted(names - ours)[:3]}. Give another folder, or clear this one by hand."
         )
-
-
-@contextmanager
-def _work_folder(target: Path) -> Iterator[Path]:
-    """A new folder beside `target`, on its file system; removed unless it was renamed away."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # Not tempfile: its folders are closed to other users, and an index often is for sharing.
-    work = target.parent / f".{target.name}.{secrets.token_hex(4)}.building"
-    work.mkdir()
-    try:
-        yield work
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
-def _swap_in(work: Path, target: Path) -> None:
-    """Puts the folder `work` in the place of `target`, and the former one back if that fails."""
-    if not target.exists() or not any(target.iterdir()):
-        work.replace(target)
-        return
-    old = work.with_suffix(".old")
-    target.replace(old)
-    try:
-        work.replace(target)
-    except OSError:
-        old.replace(target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)

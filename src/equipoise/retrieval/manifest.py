@@ -61,7 +61,11 @@ def read_manifest(folder: Path) -> Manifest:
             f"an index folder must hold a {MANIFEST}, and {folder} does not. "
             f"Build one with: equipoise index CORPUS -o {folder}"
         ) from error
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except NotADirectoryError as error:
+        raise StoreError(
+            f"an index must be a folder that `equipoise index` wrote, and {folder} is a file"
+        ) from error
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise _broken(file, error) from error
     if newer:
         raise StoreError(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise._extras import onnxruntime as import_onnxruntime
 from equipoise.errors import EmbedderError, InputError
 from equipoise.retrieval.base import readable
 from equipoise.retrieval.vectors import normalized
@@ -159,7 +160,7 @@ def _load_tokenizer(folder: Path) -> Any:
 
 
 def _load_session(folder: Path) -> Any:
-    import onnxruntime
+    onnxruntime = import_onnxruntime()
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # threads work on different texts instead

@@ -1,5 +1,6 @@
 """From a folder to a retriever."""
 
+from os import PathLike
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -28,13 +29,15 @@ def open_retriever(
     With `embeddings`, candidates found by the dense part carry their vectors.
 
     Raises:
-        InputError: another mode.
+        InputError: another mode, or `path` is no path.
         StoreError: no index there, a damaged one, one of another model, or one whose model
             cannot be loaded by name.
         MissingExtraError: a library that the mode needs is not installed.
     """
     if mode not in get_args(Mode):
         raise InputError(f"mode must be one of {get_args(Mode)}, got {mode!r}")
+    if not isinstance(path, str | PathLike):
+        raise InputError(f"an index must be the path of a folder, got {type(path).__name__}")
     if mode == "bm25":
         return Bm25Retriever.open(path)
     embedder = embedder or _remembered_embedder(Path(path))

@@ -3,11 +3,11 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 
 from equipoise.errors import InputError
+from equipoise.types import StanceScore, is_number
 
 SHINGLE_WORDS = 3
 MIN_WORDS_NEAR = 10
@@ -35,7 +35,8 @@ class Duplicates:
 
     Exact copies (equal after Unicode NFKC, case folding, removal of invisible characters and
     folding of white space) are always merged. Near-copies are merged when the Jaccard similarity
-    of their sets of three-word shingles is at least `near`, a number in (0, 1], or never for None.
+    of their sets of three-word shingles is at least `near`, a number in (0, 1], and their stance is
+    the same; never for None.
 
     Raises:
         InputError: `near` is not in (0, 1].
@@ -44,18 +45,21 @@ class Duplicates:
     near: float | None = 0.8
 
     def __post_init__(self) -> None:
-        if self.near is not None and not 0.0 < self.near <= 1.0:
+        if self.near is not None and not (is_number(self.near) and 0.0 < self.near <= 1.0):
             raise InputError(f"Duplicates.near must lie in (0, 1] or be None, got {self.near!r}")
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
-    """The text at `index` repeats the earlier one at `of`; `similarity` in (0, 1], 1 for exact."""
+class Copies:
+    """What repeats what, by index.
 
-    index: int
-    of: int
-    kind: Literal["exact", "near"]
-    similarity: float
+    `exact` maps a text to the first one it equals. `near` maps a text to the earlier texts it
+    nearly repeats, with the similarity in (0, 1]; whether it is to be merged with one of them
+    depends on their stances (see `Merging`).
+    """
+
+    exact: Mapping[int, int] = field(default_factory=dict)
+    near: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
 
 
 def fold(text: str) -> str:
@@ -70,40 +74,76 @@ def fold(text: str) -> str:
     return " ".join(shown.casefold().split())
 
 
-def find_copies(texts: Sequence[str], duplicates: Duplicates) -> list[Copy]:
-    """Every text that copies an earlier one, in order; blank texts copy nothing.
+def find_copies(texts: Sequence[str], duplicates: Duplicates, *, depth: int = 50) -> Copies:
+    """Every text that copies an earlier one; blank texts copy nothing.
 
-    A text is compared with the texts kept so far, never with copies, so copies do not chain from
-    one text to an unlike one. Two near-copies that differ in a negation ("should" / "should not")
-    are kept apart, as they may say opposite things; so are texts under 10 words.
+    Near-copies are looked for among the first `depth` texts only. Texts under 10 words are never
+    near-copies, nor are two that differ in a negation.
 
     Cost: O(words) for exact copies; for near ones also the shingles that texts share.
     Source: ours; shingles after Broder 1997.
     """
     first: dict[str, int] = {}
-    near = _NearIndex()
-    copies: list[Copy] = []
+    exact: dict[int, int] = {}
+    near: dict[int, Mapping[int, float]] = {}
+    index_of_shingles = _NearIndex()
     for index, text in enumerate(texts):
         key = fold(text)
         if not key:
             continue
         if key in first:
-            copies.append(Copy(index, first[key], "exact", 1.0))
+            exact[index] = first[key]
             continue
         first[key] = index
-        if duplicates.near is not None:
-            found = near.match(key, duplicates.near)
-            if found is not None:
-                copies.append(Copy(index, found[0], "near", round(found[1], 4)))
-                # Subtle: an exact copy of this text must name the text that was kept.
-                first[key] = found[0]
-            else:
-                near.add(index, key)
-    return copies
+        if duplicates.near is not None and index < depth:
+            found = index_of_shingles.matches(key, duplicates.near)
+            if found:
+                near[index] = found
+            index_of_shingles.add(index, key)
+    return Copies(exact, near)
+
+
+class Merging(Set[int]):
+    """The indices that take no seat: `fixed` ones, and near-copies of the same stance.
+
+    A near-copy is merged only with an earlier text that has a seat of its own and the same label:
+    one changed word can turn a text round, and nobody may silence a side by planting its near-copy
+    on the other. The labels are read when an index is asked for, so a lazy pass stays lazy.
+    """
+
+    def __init__(
+        self,
+        fixed: Set[int],
+        near: Mapping[int, Mapping[int, float]],
+        scores: Sequence[StanceScore],
+    ) -> None:
+        self._fixed = fixed
+        self._near = near
+        self._scores = scores
+        self.merged: dict[int, int] = {}
+
+    def __contains__(self, index: object) -> bool:
+        if index in self._fixed:
+            return True
+        if not isinstance(index, int) or index not in self._near:
+            return False
+        if index not in self.merged:
+            stance = self._scores[index].label
+            for earlier in sorted(self._near[index]):
+                if earlier not in self and self._scores[earlier].label is stance:
+                    self.merged[index] = earlier
+                    break
+        return index in self.merged
+
+    def __iter__(self) -> Iterator[int]:
+        return (index for index in sorted(self._fixed | self._near.keys()) if index in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 class _NearIndex:
-    """Kept texts by shingle."""
+    """Texts by shingle."""
 
     def __init__(self) -> None:
         self._holders: dict[tuple[str, ...], list[int]] = {}
@@ -120,19 +160,20 @@ class _NearIndex:
         self._sizes[index] = len(shingles)
         self._negations[index] = _negations(words)
 
-    def match(self, key: str, threshold: float) -> tuple[int, float] | None:
+    def matches(self, key: str, threshold: float) -> dict[int, float]:
+        """Earlier texts that are as similar as `threshold`, with the similarity."""
         words = _WORD.findall(key)
         if len(words) < MIN_WORDS_NEAR:
-            return None
+            return {}
         shingles = _shingles(words)
         shared = Counter(i for shingle in shingles for i in self._holders.get(shingle, ()))
         negations = _negations(words)
-        best: tuple[int, float] | None = None
+        found: dict[int, float] = {}
         for index, count in sorted(shared.items()):
             similarity = count / (len(shingles) + self._sizes[index] - count)
             if similarity >= threshold and negations == self._negations[index]:
-                best = best if best and best[1] >= similarity else (index, similarity)
-        return best
+                found[index] = round(similarity, 4)
+        return found
 
 
 def _shingles(words: list[str]) -> set[tuple[str, ...]]:

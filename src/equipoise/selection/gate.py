@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from equipoise.errors import InputError
-from equipoise.types import Quota, Stance, StanceScore
+from equipoise.types import Quota, Stance, StanceScore, is_number
 
 GateMode = Literal["always", "auto", "never"]
 
@@ -28,9 +28,9 @@ class Gate:
     sure: float = 0.6
 
     def __post_init__(self) -> None:
-        if self.mode not in ("always", "auto", "never"):
+        if self.mode not in ("always", "auto", "never"):  # also for values that are no str
             raise InputError(f'gate must be "always", "auto" or "never", got {self.mode!r}')
-        if not 0.0 <= self.sure <= 1.0:
+        if not is_number(self.sure) or not 0.0 <= self.sure <= 1.0:
             raise InputError(f"Gate.sure must lie in [0, 1], got {self.sure!r}")
 
     @classmethod
@@ -56,11 +56,15 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The gate's verdict, the reason in words, and whether the quota is to be applied."""
+    """The gate's verdict, the reason in words, and whether the quota is to be applied.
+
+    `missing` is the side that a one-sided verdict did not find.
+    """
 
     verdict: Verdict
     why: str
     balance: bool
+    missing: Stance | None = None
 
 
 class QuestionKind(StrEnum):
@@ -79,8 +83,16 @@ _NORMATIVE = re.compile(
 _YES_NO = re.compile(
     r"^(is|are|am|was|were|do|does|did|can|could|will|would|may|might|must|shall|has|have|had)\b"
 )
-_ASKS_FOR_A_FACT = re.compile(
-    r"\b(who|whom|whose|what|when|where|which|how)\b|^(name|define|list)\b"
+_ASKING = r"(who|whom|whose|what|when|where|which|how)\b"
+_STARTS_ASKING = re.compile(
+    rf"^((in|on|at|by|for|from|to|of|with|under|during|after|before|since|until|about) )?{_ASKING}"
+    r"|^(name|define|list)\b"
+)
+_ENDS_ASKING = re.compile(rf"\b{_ASKING}[^?]*\?$")
+# A question with one of these may ask for a judgement: its documents are looked at.
+_WEIGHS = re.compile(
+    r"\b(better|best|worse|worst|right|wrong|good|bad|harmful|dangerous|safe|fair|unfair|cruel"
+    r"|necessary|worth)\b"
 )
 
 
@@ -93,7 +105,8 @@ def question_kind(question: str) -> QuestionKind:
     text = " ".join(question.casefold().split())
     if _NORMATIVE.search(text):
         return QuestionKind.NORMATIVE
-    if not _YES_NO.match(text) and _ASKS_FOR_A_FACT.search(text):
+    asks = _STARTS_ASKING.match(text) or (not _YES_NO.match(text) and _ENDS_ASKING.search(text))
+    if asks and not _WEIGHS.search(text):
         return QuestionKind.FACTUAL
     return QuestionKind.OPEN
 
@@ -145,7 +158,7 @@ def _open_question(sure: set[Stance], quota: Quota) -> Decision:
     if sure:
         missing = next(iter(sure)).opposite
         why = f"no sure {missing.value} document in the top {quota.pool}; it may be a fact"
-        return Decision(Verdict.ONE_SIDED, why, balance=False)
+        return Decision(Verdict.ONE_SIDED, why, balance=False, missing=missing)
     why = f"no document in the top {quota.pool} takes a side with confidence"
     return Decision(Verdict.NOT_CONTESTED, why, balance=False)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
+from itertools import islice
 
 from equipoise.types import Candidate, Pick, Quota, Reason, Stance, StanceScore
 
@@ -58,10 +59,10 @@ class QuotaRule:
                 room[stance] -= 1
                 open_seats -= 1
                 picks.append(Pick(index, Reason.QUOTA if index < quota.pool else Reason.REACHED))
-        return picks + fill(len(candidates), open_seats, skip={pick.index for pick in picks} | skip)
+        return picks + fill(len(candidates), open_seats, taken=[p.index for p in picks], skip=skip)
 
 
-def fill(count: int, seats: int, *, skip: Set[int]) -> list[Pick]:
-    """The first `seats` indices in [0, count) that are not in `skip`, as picks by rank."""
-    free = (index for index in range(count) if index not in skip)
-    return [Pick(index, Reason.FILLED) for index, _ in zip(free, range(seats), strict=False)]
+def fill(count: int, seats: int, *, taken: Sequence[int], skip: Set[int]) -> list[Pick]:
+    """The first `seats` indices in [0, count) that are neither taken nor skipped, by rank."""
+    free = (index for index in range(count) if index not in taken and index not in skip)
+    return [Pick(index, Reason.FILLED) for index in islice(free, seats)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from itertools import islice
 
 from equipoise.types import Candidate, Pick, Reason, StanceScore
 
@@ -30,6 +31,4 @@ class RelevanceRule:
     ) -> list[Pick]:
         """At most `k` picks, best rank first."""
         free = (index for index in range(len(candidates)) if index not in skip)
-        return [
-            Pick(index, Reason.RELEVANCE) for index, _ in zip(free, range(self.k), strict=False)
-        ]
+        return [Pick(index, Reason.RELEVANCE) for index in islice(free, self.k)]

@@ -174,8 +174,8 @@ class LazyScores(Sequence[StanceScore]):
             detector = self._detector = _loaded(self._detector)
             now = self._todo[: self._batch or lazy_batch(detector)]
             texts = [self._texts[index] for index in now]
-            self._labelled += len(now)
             scores = detect_checked(detector, self._question, texts)
+            self._labelled += len(now)
         finally:
             self._seconds += time.perf_counter() - began
         self._scores.update(zip(now, scores, strict=True))

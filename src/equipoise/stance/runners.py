@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from equipoise._extras import onnxruntime as import_onnxruntime
 from equipoise._extras import require
 from equipoise.errors import DetectorError
 from equipoise.stance.pairs import Batch
@@ -83,8 +84,7 @@ class OnnxRunner:
     """
 
     def __init__(self, path: Path, *, threads: int) -> None:
-        import onnxruntime
-
+        onnxruntime = import_onnxruntime()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1

@@ -57,18 +57,50 @@ def export_float(model: Any, path: Path) -> None:
         )
 
 
+BLOCK = 64
+"""Weights of a row that share a scale in the block-wise products."""
+
+
 def quantize(source: Path, target: Path) -> None:
-    """Write the int8 file: MatMul weights per channel, and the embedding tables.
+    """Write the int8 file.
+
+    The second product of each feed-forward block gets block-wise int8 (`MatMulNBits`), for its
+    inputs have outliers that one scale for a whole tensor flattens: with dynamic quantization
+    everywhere 95% of labels agreed with the float model, with this 99% (docs/log.md). All other
+    products and the embedding tables get dynamic quantization, which is twice as fast.
 
     `reduce_range` keeps weights to 7 bits: on processors without VNNI, 8-bit weights overflow the
     16-bit sums of the multiply instruction, and labels would differ from machine to machine.
     """
+    import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
+    from onnxruntime.quantization.matmul_nbits_quantizer import (
+        DefaultWeightOnlyQuantConfig,
+        MatMulNBitsQuantizer,
+    )
 
     logging.getLogger().setLevel(logging.ERROR)
-    quantize_dynamic(
-        source, target, weight_type=QuantType.QInt8, per_channel=True, reduce_range=True
+    model = onnx.load(source)
+    products = [node.name for node in model.graph.node if node.op_type == "MatMul"]
+    blockwise = {name for name in products if name.endswith("/output/dense/MatMul")}
+    config = DefaultWeightOnlyQuantConfig(
+        block_size=BLOCK, is_symmetric=True, accuracy_level=4, bits=8
     )
+    quantizer = MatMulNBitsQuantizer(
+        model,
+        block_size=BLOCK,
+        is_symmetric=True,
+        accuracy_level=4,
+        nodes_to_exclude=[name for name in products if name not in blockwise],
+        algo_config=config,
+    )
+    quantizer.process()
+    between = target.with_suffix(".part")
+    quantizer.model.save_model_to_file(str(between), use_external_data_format=False)
+    quantize_dynamic(
+        between, target, weight_type=QuantType.QInt8, per_channel=True, reduce_range=True
+    )
+    between.unlink()
 
 
 def write_folder(run: Path, out: Path, *, temperature: float) -> None:
