@@ -6,11 +6,11 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from equipoise.cli._io import show
 from equipoise.data import contested
 
 TOPIC = contested()[0]
@@ -254,9 +254,9 @@ def test_closed_streams_are_one_line_at_most(shell, line, code, message):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("options", ["--json", "--prompt", ""])
-def test_a_full_disk_is_exit_1(shell, options):
-    done = shell(f"equipoise balance Q? -c docs.jsonl {options} >/dev/full", code=1)
+@pytest.mark.parametrize("command", ["balance Q? -c docs.jsonl --json", "version"])
+def test_a_full_disk_is_exit_1(shell, command):
+    done = shell(f"equipoise {command} >/dev/full", code=1)
     assert "No space left" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
@@ -272,18 +272,17 @@ def test_a_full_disk_under_an_index_is_exit_1_and_leaves_nothing(shell, folder):
 
 
 def test_an_interrupt_is_exit_130_without_a_traceback(folder):
+    os.mkfifo(folder / "pipe")
     process = subprocess.Popen(
-        [*PROGRAM, "balance", "Should it?"],
-        stdin=subprocess.PIPE,
+        [*PROGRAM, "balance", "Should it?", "-c", "pipe"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=folder,
     )
-    children = Path(f"/proc/{process.pid}/wchan")
-    time.sleep(3 if children.exists() else 6)  # until it waits for documents
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    with (folder / "pipe").open("w"):  # waits until the program reads from the pipe
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in errors
 
@@ -352,9 +351,14 @@ def test_no_document_can_steer_the_terminal(run, command):
     line = json.dumps({"id": "a\x1b]0;x\x07\nb", "text": "It \x1b[31mmust\x07 \x9bgo. " * 3})
     shown = run(command[0], "Should it\x1b[2J?", *command[1:], stdin=line).stdout
     assert "must" in shown
-    assert not [c for c in shown if ord(c) < 32 and c not in "\n\t" or 127 <= ord(c) < 160]
+    assert not [c for c in shown if (ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160]
     if command == ("label",):
         assert shown.count("\n") == 1
+
+
+def test_no_answer_can_steer_the_terminal(capsys):
+    show("two\n lines \x1b[31m\x07\x9b")
+    assert capsys.readouterr().out == "two\n lines \u241b[31m\u2407\ufffd\n"
 
 
 def test_an_error_cannot_steer_the_terminal_either(run):

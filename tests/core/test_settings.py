@@ -148,3 +148,8 @@ def test_a_user_without_a_home_has_a_cache_folder(monkeypatch: pytest.MonkeyPatc
 
 def test_cache_folder_of_the_given_environment_is_the_default() -> None:
     assert load_settings(environ={"XDG_CACHE_HOME": "/x"}).cache_dir == Path("/x/equipoise")
+
+
+def test_every_variable_is_in_the_manual() -> None:
+    manual = (Path(__file__).parents[2] / "docs/command-line.md").read_text(encoding="utf-8")
+    assert not [name for name in Settings.__slots__ if f"`EQUIPOISE_{name.upper()}`" not in manual]

@@ -220,11 +220,15 @@ def _write_vectors(
         rows = embedder.embed(texts)
         index.add(normalized(rows, made_by=embedder.name, dimension=dimension))
         progress(index.ntotal - first, len(passages) - first)
+    # Subtle: not by file name, for FAISS only prints a failure to close a file, which then is cut.
     try:
-        faiss.write_index(index, file)
-    except RuntimeError as error:  # what FAISS makes of a full disk
+        with writing(work), (work / VECTORS).open("wb") as stream:
+            faiss.write_index(index, faiss.PyCallbackIOWriter(stream.write))
+    except RuntimeError as error:  # what FAISS makes of a failure to write
+        if isinstance(error, StoreError):
+            raise
         reason = " ".join(str(error).split())
-        raise StoreError(f"the index cannot be written: {reason}") from error
+        raise StoreError(f"an index cannot be written at {work}: {reason}") from error
 
 
 def _require_target(out: Path, *, overwrite: bool) -> None:
