@@ -35,6 +35,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--background", type=int, default=2_000, help="topic passages added")
     parser.add_argument("--questions", type=int, default=None, help="only the first so many")
+    parser.add_argument("--always", type=int, default=100, help="questions with every label read")
     arguments = parser.parse_args()
     if arguments.data:
         documents, questions = shared(arguments.data, arguments.background)
@@ -42,18 +43,18 @@ def main() -> None:
         documents, questions = embedded()
     questions = questions[: arguments.questions]
     retriever = MemoryRetriever(documents, load_embedder("minilm"))
-    for gate in ("auto", "always"):
+    for gate, asked in (("auto", questions), ("always", questions[: arguments.always])):
         balancer = Balancer(gate=gate)
         plain = balanced = labelled = 0
         verdicts: Counter[str] = Counter()
-        for question, answer in questions:
+        for question, answer in asked:
             found = retriever.retrieve(question, 50)
             selection = balancer.balance(question, found)
             plain += answer in [doc.id for doc in found[:5]]
             balanced += answer in [choice.candidate.id for choice in selection.chosen]
             labelled += selection.labelled
             verdicts[selection.decision.verdict.value] += 1
-        n = len(questions)
+        n = len(asked)
         print(
             f"gate {gate:7} n {n}  recall@5 plain {plain / n:.4f}  balanced {balanced / n:.4f}  "
             f"difference {100 * (balanced - plain) / n:+.2f} points  labels a question "
