@@ -198,6 +198,15 @@ class Selection:
             raise InputError(f"not a selection of schema {SCHEMA}: {error!r}") from error
 
 
+def _plain_metadata(candidate: Candidate) -> Any:
+    try:
+        return plain(candidate.metadata)
+    except RecursionError as error:
+        raise InputError(
+            f"the metadata of document {candidate.id!r} must not contain itself or nest so deep"
+        ) from error
+
+
 def _row(row: Choice | LeftOut, position: int | None) -> dict[str, Any]:
     candidate = row.candidate
     return {
@@ -205,7 +214,7 @@ def _row(row: Choice | LeftOut, position: int | None) -> dict[str, Any]:
         "id": candidate.id,
         "text": candidate.text,
         "score": None if candidate.score is None else float(candidate.score),
-        "metadata": plain(candidate.metadata),
+        "metadata": _plain_metadata(candidate),
         "stance": row.stance.value if row.stance else None,
         "probabilities": row.probabilities.to_dict() if row.probabilities else None,
         "windows": row.probabilities.windows if row.probabilities else None,

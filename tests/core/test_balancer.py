@@ -390,3 +390,14 @@ def test_a_balancer_can_be_pickled_and_keeps_its_settings():
     again = pickle.loads(pickle.dumps(Balancer(quota=Quota(pro=1, con=1, neutral=0), gate="never")))
     assert again.quota == Quota(pro=1, con=1, neutral=0)
     assert again.gate == Gate("never")
+
+
+def test_metadata_that_contains_itself_is_named_when_written_out():
+    circular = {}
+    circular["self"] = circular
+    detector = FakeDetector({"a": "pro"})
+    selection = Balancer(detector=detector).balance(
+        QUESTION, [{"id": "d1", "text": "a", "metadata": circular}]
+    )
+    with pytest.raises(InputError, match="'d1' must not contain itself"):
+        selection.to_dict()

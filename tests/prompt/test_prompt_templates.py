@@ -90,3 +90,8 @@ def test_template_fields_must_be_text() -> None:
         Template("t", None, "")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="version"):
         Template(" ", BODY, "")
+
+
+def test_a_template_that_is_no_path_is_refused() -> None:
+    with pytest.raises(InputError, match="given by its path, got NoneType"):
+        load_template(None)  # type: ignore[arg-type]

@@ -148,6 +148,8 @@ def load_template(path: str | Path) -> Template:
 
     Source: ours.
     """
+    if not isinstance(path, str | Path):
+        raise InputError(f"a template must be given by its path, got {type(path).__name__}")
     file = Path(path)
     try:
         text = file.read_text(encoding="utf-8-sig")
