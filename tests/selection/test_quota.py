@@ -109,3 +109,14 @@ def test_every_choice_is_unique_allowed_and_as_many_as_possible(labels, quota, s
     free = [i for i in range(len(labels)) if i not in skip]
     assert len(set(chosen)) == len(chosen) == min(quota.total, len(free))
     assert not {rank - 1 for rank in chosen} & skip
+
+
+def test_the_last_rank_of_the_pool_is_in_it_and_the_next_is_beyond():
+    def reason(rank):
+        labels = "p" * (rank - 1) + "c"
+        docs = [Candidate(str(i), "x") for i in range(rank)]
+        picks = QuotaRule().select(docs, [SCORES[x] for x in labels])
+        return next(pick.reason for pick in picks if pick.index == rank - 1)
+
+    assert reason(20) is Reason.QUOTA
+    assert reason(21) is Reason.REACHED
