@@ -14,6 +14,7 @@ from equipoise.selection.duplicates import Copies, Duplicates, Merging, find_cop
 from equipoise.selection.gate import Decision, Gate, GateMode, Verdict, decide
 from equipoise.selection.quota import QuotaRule
 from equipoise.selection.relevance import RelevanceRule
+from equipoise.selection.unsure import checked_unsure_below
 from equipoise.types import Pick, Quota, SelectionRule, StanceDetector, StanceScore
 
 if TYPE_CHECKING:
@@ -43,9 +44,18 @@ class Balancer:
             relevance and say so in `Selection.failure`.
         label_chosen: also read the label of every chosen document and of the first k, where the
             rule needed none of them (for reports; it costs model calls and changes no choice).
+        unsure_below: a probability in [0, 1). A label whose own probability is under it is unsure:
+            the gate does not count it as a side, and the quota gives it no seat of its stance (it
+            may still fill a seat left over). 0, the default, makes no label unsure. Another
+            `rule` chooses without it; the result says which labels are unsure all the same.
 
     `Balancer(gate="always", merge_duplicates=False)` is the paper's behaviour. A Balancer may be
-    shared between threads when its detector may. Source: SP 3.2 to 3.4; gate and copies are ours.
+    shared between threads when its detector may.
+
+    Raises:
+        InputError: an option is of a wrong kind, or out of its range.
+
+    Source: SP 3.2 to 3.4; gate, copies and unsure labels are ours.
 
     >>> from equipoise.testing import FakeDetector
     >>> balancer = Balancer(detector=FakeDetector({"a": "pro", "b": "pro", "c": "con"}),
@@ -64,6 +74,7 @@ class Balancer:
         rule: SelectionRule | None = None,
         on_error: OnError = "raise",
         label_chosen: bool = False,
+        unsure_below: float = 0.0,
     ) -> None:
         if on_error not in ("raise", "relevance"):
             raise InputError(f'on_error must be "raise" or "relevance", got {on_error!r}')
@@ -80,6 +91,7 @@ class Balancer:
         self.rule = rule
         self.on_error = on_error
         self.label_chosen = label_chosen
+        self.unsure_below = checked_unsure_below(unsure_below)
 
     @property
     def detector(self) -> StanceDetector:
@@ -108,6 +120,7 @@ class Balancer:
             rule=self.rule,
             on_error=self.on_error,
             label_chosen=self.label_chosen,
+            unsure_below=self.unsure_below,
         )
 
     def balance(
@@ -129,7 +142,7 @@ class Balancer:
         plan = self._prepare(question, candidates, k)
         prepared = time.perf_counter()
         scores = self._scores(plan)
-        merging = Merging(plan.fixed, plan.copies.near, scores)
+        merging = Merging(plan.fixed, plan.copies.near, scores, unsure_below=plan.unsure_below)
         failure: str | None = None
         try:
             decision, picks = self._choose(plan, scores, merging)
@@ -179,7 +192,7 @@ class Balancer:
         if self.duplicates is not None:
             texts = [candidate.text for candidate in made]
             copies = find_copies(texts, self.duplicates, depth=quota.depth)
-        return Plan(question, items, made, unscored, blank, copies, quota)
+        return Plan(question, items, made, unscored, blank, copies, quota, self.unsure_below)
 
     def _quota(self, k: int | None) -> Quota:
         """The quota scaled to `k`; for another rule, to the number that rule chooses."""
@@ -203,10 +216,18 @@ class Balancer:
             rule = self.rule
             decision = Decision(Verdict.ALWAYS, f"chosen by {rule.name}", balance=True)
             return decision, rule.select(plan.candidates, scores, skip=plan.fixed)
-        decision = decide(self.gate, plan.question, scores, quota=plan.quota, skip=plan.fixed)
+        decision = decide(
+            self.gate,
+            plan.question,
+            scores,
+            quota=plan.quota,
+            skip=plan.fixed,
+            unsure_below=plan.unsure_below,
+        )
         if not decision.balance:
             return decision, self._by_relevance(plan, scores)
-        return decision, QuotaRule(plan.quota).select(plan.candidates, scores, skip=merging)
+        rule = QuotaRule(plan.quota, plan.unsure_below)
+        return decision, rule.select(plan.candidates, scores, skip=merging)
 
     def _by_relevance(self, plan: Plan, scores: Sequence[StanceScore]) -> list[Pick]:
         # Exact copies only: telling near-copies of one stance from others would cost labels.
@@ -222,8 +243,9 @@ class Balancer:
     def _rule_name(self, plan: Plan, decision: Decision) -> str:
         if self.rule is not None:
             return self.rule.name
-        rule = QuotaRule(plan.quota) if decision.balance else RelevanceRule(plan.quota.total)
-        return rule.name
+        if decision.balance:
+            return QuotaRule(plan.quota, plan.unsure_below).name
+        return RelevanceRule(plan.quota.total).name
 
     def _settings(self, plan: Plan) -> dict[str, Any]:
         return {
@@ -233,6 +255,7 @@ class Balancer:
             "duplicates": asdict(self.duplicates) if self.duplicates else None,
             "rule": self.rule.name if self.rule else None,
             "on_error": self.on_error,
+            "unsure_below": self.unsure_below,
         }
 
 

@@ -8,12 +8,16 @@ from typing import Any, Protocol
 from equipoise.result import Choice, LeftOut, Merged, Selection, Shortfall
 from equipoise.selection.duplicates import Copies
 from equipoise.selection.gate import Decision
+from equipoise.selection.unsure import is_unsure
 from equipoise.types import Candidate, Pick, Quota, Reason, Stance, StanceScore
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One question's documents, made ready: what the stages pass along."""
+    """One question's documents, made ready: what the stages pass along.
+
+    `unsure_below`, in [0, 1), is the probability under which a label is unsure.
+    """
 
     question: str
     items: Sequence[Any]
@@ -22,6 +26,7 @@ class Plan:
     blank: frozenset[int]
     copies: Copies
     quota: Quota
+    unsure_below: float = 0.0
 
     @property
     def fixed(self) -> frozenset[int]:
@@ -69,11 +74,12 @@ def explain(
             retrieval_rank=pick.index + 1,
             reason=pick.reason,
             item=plan.items[pick.index],
+            unsure=_unsure(plan, known.get(pick.index)),
         )
         for pick in picks
     )
     copies = {**plan.copies.exact, **merged}
-    shortfalls = tuple(_shortfalls(plan, known, picks, by_quota=by_quota))
+    shortfalls = tuple(_shortfalls(plan, known, picks, copies=copies, by_quota=by_quota))
     missing = decision.missing or _missing_side(shortfalls)
     return Selection(
         question=plan.question,
@@ -94,7 +100,12 @@ def explain(
         rule=rule,
         settings=settings,
         failure=failure,
+        unsure=sum(_unsure(plan, score) for score in scores.seen.values()),
     )
+
+
+def _unsure(plan: Plan, score: StanceScore | None) -> bool:
+    return score is not None and is_unsure(score, plan.unsure_below)
 
 
 def _stance(score: StanceScore | None) -> tuple[Stance | None, StanceScore | None]:
@@ -149,8 +160,10 @@ def _left_out(
             why = "not_selected"
         elif index >= plan.quota.depth:
             why = "beyond_depth"
+        elif index > stopped_at:
+            why = "not_needed"
         else:
-            why = "not_needed" if index > stopped_at else "quota_full"
+            why = "unsure" if _unsure(plan, known.get(index)) else "quota_full"
         yield LeftOut(
             candidate,
             *_stance(known.get(index)),
@@ -158,6 +171,7 @@ def _left_out(
             why=why,
             duplicate_of=copies[index] + 1 if index in copies else None,
             item=plan.items[index],
+            unsure=_unsure(plan, known.get(index)),
         )
 
 
@@ -172,14 +186,21 @@ def _shortfalls(
     known: Mapping[int, StanceScore],
     picks: Sequence[Pick],
     *,
+    copies: Mapping[int, int],
     by_quota: bool,
 ) -> Iterable[Shortfall]:
     reached = min(len(plan.candidates), plan.quota.depth)
     if by_quota:
         seated = Counter(known[p.index].label for p in picks if p.reason is not Reason.FILLED)
+        passed_over = Counter(
+            score.label
+            for index, score in known.items()
+            if index < reached and index not in copies and _unsure(plan, score)
+        )
         for stance in Stance:
-            if seated[stance] < plan.quota.of(stance):
-                yield Shortfall(stance, plan.quota.of(stance), seated[stance], reached)
+            wanted, found = plan.quota.of(stance), seated[stance]
+            if found < wanted:
+                yield Shortfall(stance, wanted, found, reached, unsure=passed_over[stance])
     if len(picks) < plan.quota.total:
         yield Shortfall(None, plan.quota.total, len(picks), len(plan.candidates))
 

@@ -157,6 +157,7 @@ class Rag:
                 merge_duplicates=False,
                 on_error=self.balancer.on_error,
                 label_chosen=True,
+                unsure_below=self.balancer.unsure_below,
             )
             made[False] = plain.balance(question, candidates, k=k)
         return made

@@ -18,7 +18,8 @@ class Choice:
     """One chosen document.
 
     `item` is the very object the caller gave (a str, a dict, a Candidate or a host's document);
-    `stance` and `probabilities` are None when the rule needed no label for it.
+    `stance` and `probabilities` are None when the rule needed no label for it. `unsure` is True
+    when the label's own probability is under the balancer's `unsure_below`.
     """
 
     candidate: Candidate
@@ -27,15 +28,17 @@ class Choice:
     retrieval_rank: int
     reason: Reason
     item: Any = field(default=None, compare=False, repr=False)
+    unsure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """One document that was not chosen, and why.
 
-    `why` is "duplicate", "blank", "quota_full" (its stance had no seat left), "not_needed" (every
-    seat was taken before the rule came to it), "beyond_depth" or "not_selected" (another rule
-    preferred others). `duplicate_of` is the retrieval rank of the document it repeats.
+    `why` is "duplicate", "blank", "quota_full" (its stance had no seat left), "unsure" (its label
+    was too unsure for a seat), "not_needed" (every seat was taken before the rule came to it),
+    "beyond_depth" or "not_selected" (another rule preferred others). `duplicate_of` is the
+    retrieval rank of the document it repeats. `unsure` is as in `Choice`.
     """
 
     candidate: Candidate
@@ -45,19 +48,23 @@ class LeftOut:
     why: str
     duplicate_of: int | None = None
     item: Any = field(default=None, compare=False, repr=False)
+    unsure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
     """Seats that could not be filled with documents of their own stance.
 
-    `stance` is None for places that stay empty because there are too few documents.
+    `stance` is None for places that stay empty because there are too few documents. `unsure` is
+    how many documents of that stance, down to `searched_to_rank`, got none of its seats because
+    their label was unsure; some of them may fill a seat left over.
     """
 
     stance: Stance | None
     wanted: int
     found: int
     searched_to_rank: int
+    unsure: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +82,10 @@ class Selection:
     """The documents chosen for a question, in the order they go to the generator, and why.
 
     `composition` counts stances among the chosen, `before` among the first k by relevance (with
-    the key "unlabelled" for documents whose stance nobody asked for). `timings_ms` has the stages
-    prepare, label, select and total in milliseconds. `unscored` and `blank` are retrieval ranks.
+    the key "unlabelled" for documents whose stance nobody asked for); unsure labels count there
+    like any other. `missing_side` is the side of which no sure label was found. `unsure` is how
+    many of the `labelled` texts have an unsure label. `timings_ms` has the stages prepare, label,
+    select and total in milliseconds. `unscored` and `blank` are retrieval ranks.
     """
 
     question: str
@@ -97,6 +106,7 @@ class Selection:
     rule: str
     settings: Mapping[str, Any]
     failure: str | None = None
+    unsure: int = 0
 
     @property
     def contested(self) -> bool:
@@ -160,6 +170,7 @@ class Selection:
             "unscored": list(self.unscored),
             "blank": list(self.blank),
             "labelled": self.labelled,
+            "unsure": self.unsure,
             "failure": self.failure,
             "timings_ms": dict(self.timings_ms),
             "settings": plain(self.settings),
@@ -218,6 +229,7 @@ def _row(row: Choice | LeftOut, position: int | None) -> dict[str, Any]:
         "stance": row.stance.value if row.stance else None,
         "probabilities": row.probabilities.to_dict() if row.probabilities else None,
         "windows": row.probabilities.windows if row.probabilities else None,
+        "unsure": row.unsure,
         "chosen": position is not None,
         "position": position,
         "reason": row.reason.value if isinstance(row, Choice) else None,
@@ -235,6 +247,7 @@ def _rebuilt(data: Mapping[str, Any]) -> Selection:
         stance = Stance(row["stance"]) if row["stance"] else None
         shares = row["probabilities"]
         score = StanceScore(**shares, windows=row["windows"]) if shares else None
+        unsure = row.get("unsure", False)  # not in results of before there were unsure labels
         if row["chosen"]:
             chosen[row["position"]] = Choice(
                 candidate,
@@ -243,6 +256,7 @@ def _rebuilt(data: Mapping[str, Any]) -> Selection:
                 row["rank"],
                 Reason(row["reason"]),
                 item=candidate,
+                unsure=unsure,
             )
         else:
             left_out.append(
@@ -254,6 +268,7 @@ def _rebuilt(data: Mapping[str, Any]) -> Selection:
                     row["left_out"],
                     row["duplicate_of"],
                     item=candidate,
+                    unsure=unsure,
                 )
             )
     contested = data["contested"]
@@ -284,6 +299,7 @@ def _rebuilt(data: Mapping[str, Any]) -> Selection:
         rule=data["rule"],
         settings=data["settings"],
         failure=data["failure"],
+        unsure=data.get("unsure", 0),
     )
 
 

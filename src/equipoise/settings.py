@@ -46,7 +46,7 @@ class Settings:
 
     Attributes:
         cache_dir: where downloaded models are kept.
-        detector: the stance detector's name: `classifier` is the bundled one.
+        detector: the stance detector's name: `classifier` is the bundled one, `small` another.
         detector_threads: threads of a local detector, >= 1, or None for the number of cores.
         embedder: the name of the embedder of new indexes: `minilm` is the bundled one.
         model: the generator: `local` or `smollm2`, or `vendor:model` such as `openai:NAME`; on
@@ -56,6 +56,7 @@ class Settings:
         timeout_s: the longest wait for one answer of a remote model, seconds, > 0.
         max_tokens: the longest answer in tokens, >= 1, or None for the generator's own default.
         generator_threads: threads of the embedded generator, >= 1.
+        unsure_below: the probability in [0, 1) under which a label is unsure; 0 makes none so.
 
     Raises:
         InputError: a value is of another type or out of its range.
@@ -71,6 +72,7 @@ class Settings:
     timeout_s: float = 60.0
     max_tokens: int | None = None
     generator_threads: int = 1
+    unsure_below: float = 0.0
 
     def __post_init__(self) -> None:
         for name, (_, optional) in _kinds().items():
@@ -182,12 +184,19 @@ def _typed(name: str, value: Any, source: str) -> Any:
     if kind is str and isinstance(value, str) and value.strip():
         return value
     number = isinstance(value, int | float) and not isinstance(value, bool)
+    if name in _SHARES:
+        if number and 0 <= value < 1:
+            return float(value)
+        raise InputError(f"{source}: {name} must be a number in [0, 1), got {value!r}")
     if kind is int and number and isinstance(value, int) and value >= 1:
         return value
     if kind is float and number and 0 < value < float("inf"):
         return float(value)
     raise InputError(f"{source}: {name} must be {_HOLDS[kind]}, got {value!r}")
 
+
+_SHARES: Final = frozenset({"unsure_below"})
+"""The fields that hold a probability: 0 is allowed, 1 is not."""
 
 _HOLDS: Final[Mapping[type, str]] = MappingProxyType(
     {

@@ -115,6 +115,29 @@ def test_ask_shows_two_settings_from_one_retrieval(run, index):
     assert both[0]["answer"] is None
 
 
+def test_labels_under_the_threshold_are_unsure_in_each_command(run, index):
+    def selection(*arguments, environment=None):
+        made = json.loads(run(*arguments, "--json", environment=environment).stdout)
+        return made[-1]["selection"] if isinstance(made, list) else made
+
+    ask = ("ask", TOPIC.question, "-i", index, "--model", "none")
+    demo = ("demo", "--topic", TOPIC.name, "--model", "none")
+    for command in (("balance", TOPIC.question, "-c", "docs.jsonl"), ask, demo):
+        made = selection(*command, "--unsure-below", 0.9)
+        assert made["settings"]["unsure_below"] == 0.9
+        for row in made["documents"]:
+            odds = row["probabilities"]
+            assert row["unsure"] == (odds is not None and odds[row["stance"]] < 0.9)
+        assert made["unsure"] > 0
+    balance = ("balance", TOPIC.question, "-c", "docs.jsonl")
+    variable = {"EQUIPOISE_UNSURE_BELOW": "0.9"}
+    assert selection(*balance, environment=variable)["settings"]["unsure_below"] == 0.9
+    given = selection(*balance, "--unsure-below", 0, environment=variable)
+    assert given["settings"]["unsure_below"] == given["unsure"] == 0
+    shown = run(*balance, "--unsure-below", 0.99).stdout
+    assert "labels, under 0.99" in shown
+
+
 @pytest.mark.parametrize("mode", ["dense", "bm25", "fused"])
 def test_ask_retrieves_in_three_modes(run, index, mode):
     done = run("ask", TOPIC.question, "-i", index, "--mode", mode, "--model", "none", "--json")
@@ -141,6 +164,12 @@ def test_demo_plants_documents_and_compares(run, folder):
         (("balance", "Should it?", "-c", "latin.jsonl"), "must be UTF-8"),
         (("balance", "Should it?", "-c", "docs.jsonl", "-k", "0"), "k must be"),
         (("balance", "Should it?", "-c", "docs.jsonl", "--gate", "perhaps"), "gate must be"),
+        (("balance", "Should it?", "-c", "docs.jsonl", "--unsure-below", "1"), "[0, 1), got 1"),
+        (
+            ("ask", "Should it?", "-i", "index", "--unsure-below", "-0.1", "--model", "none"),
+            "[0, 1), got -0.1",
+        ),
+        (("demo", "--unsure-below", "nan", "--model", "none"), "[0, 1), got nan"),
         (("balance", "Should it?", "-c", "docs.jsonl", "--detector", "nothing"), "bundled name"),
         (("label", "Should it?", "-c", "broken.jsonl"), "broken.jsonl:2 must be JSON"),
         (("demo", "--topic", "tea", "--model", "none"), "no topic 'tea'"),

@@ -226,6 +226,12 @@ def test_k_does_not_go_with_another_rule_whose_own_number_is_reported():
         {"gate": 3},
         {"gate": "sometimes"},
         {"on_error": "ignore"},
+        {"unsure_below": 1.0},
+        {"unsure_below": -0.1},
+        {"unsure_below": float("nan")},
+        {"unsure_below": True},
+        {"unsure_below": "0.5"},
+        {"unsure_below": None},
     ],
 )
 def test_an_option_of_a_wrong_kind_is_refused(options):
@@ -335,14 +341,18 @@ def scored(draw):
     st.sampled_from(["always", "auto", "never"]),
     st.booleans(),
     st.integers(1, 12),
+    st.sampled_from([0.0, 0.4, 0.6, 0.9]),
 )
-def test_lazy_labels_choose_the_same_as_labelling_everything(data, question, gate, merge, k):
+def test_lazy_labels_choose_the_same_as_labelling_everything(
+    data, question, gate, merge, k, unsure_below
+):
     texts, table = data
     lazy = Balancer(
         detector=FakeDetector(table),
         gate=gate,
         merge_duplicates=merge,
         quota=Quota(pool=8, depth=20),
+        unsure_below=unsure_below,
     ).balance(question, texts, k=k)
     from equipoise.selection.duplicates import Copies, Duplicates, Merging, find_copies
     from equipoise.selection.gate import decide
@@ -352,9 +362,12 @@ def test_lazy_labels_choose_the_same_as_labelling_everything(data, question, gat
     everything = [table[text] for text in texts]
     copies = find_copies(texts, Duplicates()) if merge else Copies()
     fixed = frozenset(copies.exact)
-    verdict = decide(Gate(gate), question, everything, quota=quota, skip=fixed)
-    rule = QuotaRule(quota) if verdict.balance else RelevanceRule(k)
-    skip = Merging(fixed, copies.near, everything) if verdict.balance else fixed
+    verdict = decide(
+        Gate(gate), question, everything, quota=quota, skip=fixed, unsure_below=unsure_below
+    )
+    rule = QuotaRule(quota, unsure_below) if verdict.balance else RelevanceRule(k)
+    merging = Merging(fixed, copies.near, everything, unsure_below=unsure_below)
+    skip = merging if verdict.balance else fixed
     docs = [Candidate(str(i), text) for i, text in enumerate(texts)]
     full = sorted(pick.index + 1 for pick in rule.select(docs, everything, skip=skip))
     assert ranks(lazy) == full

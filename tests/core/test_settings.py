@@ -37,6 +37,7 @@ def test_values_of_the_environment_are_read_in_the_type_of_their_field() -> None
         "EQUIPOISE_CACHE_DIR": "~/x",
         "EQUIPOISE_MAX_TOKENS": "",
         "EQUIPOISE_MODEL": "123",
+        "EQUIPOISE_UNSURE_BELOW": "0.6",
     }
     settings = load_settings(environ=environ)
     assert settings.timeout_s == 2.5
@@ -44,11 +45,19 @@ def test_values_of_the_environment_are_read_in_the_type_of_their_field() -> None
     assert settings.cache_dir == Path.home() / "x"
     assert settings.max_tokens is None
     assert settings.model == "123"
+    assert settings.unsure_below == 0.6
 
 
 def test_file_in_the_current_folder_is_read_without_asking(tmp_path: Path) -> None:
     (tmp_path / "equipoise.toml").write_text("\ufefftimeout_s = 7\n", encoding="utf-8")
     assert load_settings(environ={}).timeout_s == 7.0
+
+
+def test_a_threshold_of_0_in_the_environment_switches_off_that_of_the_file(tmp_path: Path) -> None:
+    file = toml(tmp_path, "unsure_below = 0.7")
+    assert Settings().unsure_below == 0.0
+    assert load_settings(environ={}, file=file).unsure_below == 0.7
+    assert load_settings(environ={"EQUIPOISE_UNSURE_BELOW": "0"}, file=file).unsure_below == 0.0
 
 
 def test_override_of_none_counts_as_not_given() -> None:
@@ -67,6 +76,11 @@ def test_override_of_none_counts_as_not_given() -> None:
         ("timeout_s = -1", "timeout_s must be a number > 0, got -1"),
         ("timeout_s = inf", "timeout_s"),
         ("timeout_s = nan", "timeout_s"),
+        ("unsure_below = 1", "unsure_below must be a number in [0, 1), got 1"),
+        ("unsure_below = -0.1", "unsure_below"),
+        ("unsure_below = nan", "unsure_below"),
+        ("unsure_below = true", "unsure_below"),
+        ("unsure_below = '0.5'", "unsure_below"),
         ("model = ''", "model must be a text that is not blank"),
         ("model = 5", "model"),
         ("cache_dir = 5", "cache_dir must be a path"),

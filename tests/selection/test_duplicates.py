@@ -66,6 +66,19 @@ def test_a_third_near_copy_is_merged_with_the_one_of_its_own_stance():
     assert merging.merged == {2: 1}
 
 
+def test_a_sure_text_is_not_merged_into_an_unsure_near_copy():
+    near = find_copies([LONG, NEAR], Duplicates()).near
+    unsure = StanceScore(0.2, 0.55, 0.25)
+    for scores, merged in (
+        ([unsure, CON], set()),
+        ([CON, unsure], {1}),
+        ([unsure, unsure], {1}),
+        ([CON, CON], {1}),
+    ):
+        assert set(Merging(frozenset(), near, scores, unsure_below=0.6)) == merged
+        assert set(Merging(frozenset(), near, scores)) == {1}
+
+
 def test_copies_do_not_chain_from_one_text_to_an_unlike_one():
     words = [f"w{i}" for i in range(30)]
     chain = [" ".join([*words[: 30 - step], *(f"z{i}" for i in range(step))]) for step in (0, 4, 8)]

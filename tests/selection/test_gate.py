@@ -1,8 +1,12 @@
+from dataclasses import replace
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from equipoise.errors import InputError
 from equipoise.selection.gate import Gate, QuestionKind, Verdict, decide, question_kind
-from equipoise.types import Quota, StanceScore
+from equipoise.types import Quota, Stance, StanceScore
 
 S = {
     "P": StanceScore(0.9, 0.05, 0.05),
@@ -13,8 +17,19 @@ S = {
 }
 
 
+def decided(question, labels, gate=None, *, skip=frozenset(), unsure_below=0.0, quota=None):
+    return decide(
+        gate or Gate(),
+        question,
+        [S[x] for x in labels],
+        quota=quota or Quota(),
+        skip=skip,
+        unsure_below=unsure_below,
+    )
+
+
 def verdict(question, labels, gate=None, skip=frozenset()):
-    decision = decide(gate or Gate(), question, [S[x] for x in labels], quota=Quota(), skip=skip)
+    decision = decided(question, labels, gate, skip=skip)
     return decision.verdict, decision.balance
 
 
@@ -102,3 +117,85 @@ def test_always_and_never_do_not_look():
 def test_a_gate_that_cannot_be_is_refused(make):
     with pytest.raises(InputError):
         make()
+
+
+NORMATIVE, OPEN = "Should tea be banned?", "Is tea healthy?"
+
+
+TOP = "in the top 20"
+
+
+@pytest.mark.parametrize(
+    ("question", "labels", "expected", "balance", "why"),
+    [
+        # "p" and "c" have 0.45, so 0.5 makes them unsure; capitals have 0.9.
+        (NORMATIVE, "npncn", "not_contested", False, "no document takes a side but unsure ones"),
+        (NORMATIVE, "nnnnn", "not_contested", False, "no document takes a side"),
+        (
+            NORMATIVE,
+            "nPncn",
+            "one_sided",
+            True,
+            "no con document down to the depth but unsure ones",
+        ),
+        (NORMATIVE, "nPnnn", "one_sided", True, "no con document down to the depth"),
+        (NORMATIVE, "nPpnn", "one_sided", True, "no con document down to the depth"),
+        (NORMATIVE, "npPcC", "contested", True, "both sides are present in the pool"),
+        (OPEN, "npncn", "not_contested", False, f"no document {TOP} takes a side but unsure ones"),
+        (OPEN, "nnnnn", "not_contested", False, f"no document {TOP} takes a side with confidence"),
+        (
+            OPEN,
+            "ncnPn",
+            "one_sided",
+            False,
+            f"no con document {TOP} but unsure ones; it may be a fact",
+        ),
+        (OPEN, "nnnPn", "one_sided", False, f"no sure con document {TOP}; it may be a fact"),
+    ],
+)
+def test_unsure_labels_show_no_side_and_the_reason_says_so(
+    question, labels, expected, balance, why
+):
+    decision = decided(question, labels, unsure_below=0.5)
+    assert (decision.verdict.value, decision.balance, decision.why) == (expected, balance, why)
+
+
+def test_the_side_that_only_unsure_labels_show_is_missing():
+    assert decided(OPEN, "ncnPn", unsure_below=0.5).missing is Stance.CON
+
+
+def test_a_label_the_gate_doubts_but_that_is_not_unsure_is_not_called_so():
+    # 0.45 is under Gate.sure (0.6) and not under 0.4.
+    for labels in ("npn", "nPc"):
+        decision = decided(OPEN, labels, unsure_below=0.4)
+        assert decision == decided(OPEN, labels)
+        assert "unsure" not in decision.why
+    # 0.9 is doubted by the gate and 0.45 unsure: not all that takes a side is unsure.
+    why = decided(OPEN, "Pc", Gate(sure=0.95), unsure_below=0.5).why
+    assert why == f"no document {TOP} takes a side with confidence"
+
+
+def test_in_the_pool_the_stricter_of_both_thresholds_decides():
+    assert decided(OPEN, "PC", Gate(sure=0.3), unsure_below=0.95).balance is False
+    assert decided(OPEN, "pc", Gate(sure=0.3), unsure_below=0.5).balance is False
+    assert decided(OPEN, "pc", Gate(sure=0.3), unsure_below=0.4).balance is True
+    assert decided(OPEN, "pc", Gate(sure=0.6), unsure_below=0.4).balance is False
+
+
+def test_a_gate_told_to_balance_does_not_ask_how_sure_the_labels_are():
+    assert decided(OPEN, "pc", Gate("always"), unsure_below=0.9).balance
+
+
+@given(st.text("PpCcn", max_size=30), st.sampled_from([NORMATIVE, OPEN, "Who made tea?"]))
+def test_with_all_labels_sure_enough_the_threshold_changes_nothing(labels, question):
+    # 0.45 is the least of all.
+    assert decided(question, labels, unsure_below=0.45) == decided(question, labels)
+
+
+@given(st.text("PpCcn", max_size=30), st.sampled_from([NORMATIVE, OPEN]))
+def test_unsure_labels_weigh_as_much_as_neutral_ones(labels, question):
+    plain = labels.replace("p", "n").replace("c", "n")
+    quota = Quota(pool=6, depth=12)
+    doubted = decided(question, labels, unsure_below=0.5, quota=quota)
+    neutral = decided(question, plain, quota=quota)
+    assert replace(doubted, why="") == replace(neutral, why="")

@@ -1,6 +1,8 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equipoise.errors import InputError
 from equipoise.selection.quota import QuotaRule
 from equipoise.types import Candidate, Quota, Reason, Stance, StanceScore
 
@@ -120,3 +122,139 @@ def test_the_last_rank_of_the_pool_is_in_it_and_the_next_is_beyond():
 
     assert reason(20) is Reason.QUOTA
     assert reason(21) is Reason.REACHED
+
+
+UNSURE = {
+    **{mark.upper(): score for mark, score in SCORES.items()},
+    "p": StanceScore(0.52, 0.38, 0.1),
+    "c": StanceScore(0.38, 0.52, 0.1),
+    "n": StanceScore(0.25, 0.25, 0.5),
+}
+
+
+def picked(labels, quota=None, *, unsure_below=0.6, skip=frozenset()):
+    """(rank, reason) of each pick for labels such as "cPnP"; small letters are unsure under 0.6."""
+    docs = [Candidate(str(i), "x") for i in range(len(labels))]
+    rule = QuotaRule(quota or Quota(), unsure_below)
+    picks = rule.select(docs, [UNSURE[x] for x in labels], skip=skip)
+    return [(pick.index + 1, pick.reason.value) for pick in picks]
+
+
+def test_unsure_documents_are_passed_over_for_sure_ones_further_down():
+    #         rank 12345678: the unsure con at 1 and neutral at 3 give way to those at 7 and 8.
+    assert picked("cPnPCPCN") == [
+        (2, "quota"),
+        (4, "quota"),
+        (5, "quota"),
+        (7, "quota"),
+        (8, "quota"),
+    ]
+    assert picked("cPnPCPCN", unsure_below=0.0) == [
+        (1, "quota"),
+        (2, "quota"),
+        (3, "quota"),
+        (4, "quota"),
+        (5, "quota"),
+    ]
+
+
+def test_an_unsure_document_fills_a_seat_left_over_by_its_rank_alone():
+    # One sure con only: of the sure pro at 3 and the unsure con at 4 the better rank comes in.
+    assert picked("PPPcCN") == [
+        (1, "quota"),
+        (2, "quota"),
+        (5, "quota"),
+        (6, "quota"),
+        (3, "filled"),
+    ]
+    assert picked("PPcPCN")[-1] == (3, "filled")
+
+
+def test_a_side_of_unsure_documents_only_sends_the_pass_down_to_the_depth():
+    picks = picked("PPN" + "c" * 30 + "C" + "c" * 30)
+    assert picks[3:] == [(34, "reached"), (4, "filled")]
+
+
+def test_a_label_at_the_threshold_is_sure():
+    assert picked("pc", Quota(1, 1, 0), unsure_below=0.52) == [(1, "quota"), (2, "quota")]
+    assert picked("pc", Quota(1, 1, 0), unsure_below=0.53) == [(1, "filled"), (2, "filled")]
+
+
+def test_the_name_tells_a_threshold_that_is_in_force():
+    assert QuotaRule(unsure_below=0.0).name == "quota(2+2+1, pool 20, depth 50)"
+    assert QuotaRule(unsure_below=0.6).name == "quota(2+2+1, pool 20, depth 50, unsure below 0.6)"
+
+
+@pytest.mark.parametrize("value", [1, 1.5, -0.01, float("nan"), True, "0.5", None])
+def test_a_threshold_out_of_its_range_is_refused(value):
+    with pytest.raises(InputError, match=r"unsure_below must be a number in \[0, 1\), got"):
+        QuotaRule(unsure_below=value)
+
+
+shares = st.tuples(*(st.integers(0, 9) for _ in range(3))).filter(any)
+scores = st.lists(
+    shares.map(lambda s: StanceScore(*(x / sum(s) for x in s))), max_size=24
+)  # ties and near-certain labels among them
+MARKS = {Stance.PRO: "p", Stance.CON: "c", Stance.NEUTRAL: "n"}
+
+
+def chosen_by(rule, read, skip=frozenset()):
+    docs = [Candidate(str(i), "x") for i in range(len(read))]
+    return rule.select(docs, read, skip=skip)
+
+
+@given(scores, quota_strategy())
+def test_a_threshold_of_0_chooses_as_the_paper_does(read, quota):
+    picks = chosen_by(QuotaRule(quota, 0.0), read)
+    labels = "".join(MARKS[score.label] for score in read)
+    assert sorted(pick.index + 1 for pick in picks) == three_steps(labels, quota)
+
+
+def seated(picks, read):
+    """How many of each stance have a seat of their own."""
+    own = [read[pick.index] for pick in picks if pick.reason is not Reason.FILLED]
+    return {stance: sum(score.label is stance for score in own) for stance in Stance}
+
+
+@given(
+    scores,
+    quota_strategy(),
+    st.tuples(st.floats(0, 0.99), st.floats(0, 0.99)).map(sorted),
+    st.sets(st.integers(0, 23)),
+)
+def test_a_higher_threshold_never_seats_more_of_a_stance(read, quota, thresholds, skip):
+    low, high = (seated(chosen_by(QuotaRule(quota, t), read, skip), read) for t in thresholds)
+    assert all(high[stance] <= low[stance] for stance in Stance)
+
+
+@given(scores, quota_strategy(), st.floats(0, 0.99), st.sets(st.integers(0, 23)))
+def test_seats_go_to_sure_documents_and_none_is_lost(read, quota, threshold, skip):
+    picks = chosen_by(QuotaRule(quota, threshold), read, skip)
+    free = [index for index in range(len(read)) if index not in skip]
+    assert len({pick.index for pick in picks}) == len(picks) == min(quota.total, len(free))
+    own = [pick.index for pick in picks if pick.reason is not Reason.FILLED]
+    assert all(read[index].confidence >= threshold for index in own)
+    # By hand: each stance gets its first sure documents down to the depth.
+    for stance in Stance:
+        fit = [
+            i
+            for i in free
+            if i < quota.depth and read[i].label is stance and read[i].confidence >= threshold
+        ]
+        assert [i for i in own if read[i].label is stance] == fit[: quota.of(stance)]
+
+
+@given(scores, quota_strategy(), st.floats(0, 0.99))
+def test_no_label_is_read_past_the_last_seat_whatever_the_threshold(read, quota, threshold):
+    class Watched(list):
+        last = 0
+
+        def __getitem__(self, index):
+            Watched.last = max(Watched.last, index + 1)
+            return super().__getitem__(index)
+
+    Watched.last = 0
+    picks = chosen_by(QuotaRule(quota, threshold), Watched(read))
+    own = [pick.index + 1 for pick in picks if pick.reason is not Reason.FILLED]
+    full = len(own) == quota.total
+    assert Watched.last == (max(own) if full else min(quota.depth, len(read)))

@@ -8,7 +8,13 @@ from equipoise.selection.random import RandomRule
 from equipoise.selection.relevance import RelevanceRule
 from equipoise.types import Candidate, SelectionRule, StanceScore
 
-RULES = [QuotaRule(), RelevanceRule(), RandomRule(), MmrRule()]
+RULES = [
+    QuotaRule(),
+    QuotaRule(unsure_below=0.9),
+    RelevanceRule(),
+    RandomRule(),
+    MmrRule(),
+]
 PRO = StanceScore(0.8, 0.1, 0.1)
 
 

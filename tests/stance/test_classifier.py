@@ -43,6 +43,17 @@ def test_the_temperature_divides_the_outputs(stance_folder: Path) -> None:
     assert score.pro == pytest.approx(powers[0] / sum(powers), abs=1e-6)
 
 
+def test_the_bias_is_added_to_the_outputs_divided_by_the_temperature(
+    make_folder: Callable[..., Path],
+) -> None:
+    calibration = {"max_length": 64, "temperature": 2.0, "bias": [0.5, -0.25, -1.0]}
+    folder = make_folder(config={"equipoise": calibration})
+    score = ClassifierDetector(folder).detect(QUESTION, ["good"])[0]
+    con, neutral, pro = math.exp(-1 + 0.5), math.exp(0.75 - 0.25), math.exp(1 - 1.0)
+    assert score.con == pytest.approx(con / (con + neutral + pro), abs=1e-6)
+    assert score.pro == pytest.approx(pro / (con + neutral + pro), abs=1e-6)
+
+
 @pytest.mark.parametrize("labels", [*permutations(["con", "neutral", "pro"])])
 def test_permuting_the_outputs_changes_nothing(
     labels: tuple[str, ...], make_folder: Callable[..., Path], detector: ClassifierDetector

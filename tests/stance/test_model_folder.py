@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.errors import DetectorError, InputError
 from equipoise.stance import ClassifierDetector
-from equipoise.stance.folder import ONNX_NAMES, find_folder, read_folder
+from equipoise.stance.folder import ONNX_NAMES, bundled_names, find_folder, read_folder
 
 MODEL = "onnx/model_quantized.onnx"
 
@@ -46,11 +46,64 @@ def test_an_unknown_model_is_an_input_error_that_lists_what_is_bundled(model: st
         ClassifierDetector(model)
 
 
+@pytest.fixture
+def root(stance_folder: Path, tmp_path: Path) -> Path:
+    """A folder of bundled models: default, small, and one that is no model."""
+    for name in ("small", "default"):
+        shutil.copytree(stance_folder, tmp_path / "bundled" / name)
+    (tmp_path / "bundled" / "notes").mkdir()
+    return tmp_path / "bundled"
+
+
+def test_each_bundled_model_goes_by_its_folders_name(root: Path) -> None:
+    assert bundled_names(root) == ["default", "small"]
+    for name in bundled_names(root):
+        assert find_folder(name, root=root) == root / name
+        assert ClassifierDetector(find_folder(name, root=root)).name.count(f":{name}@") == 1
+
+
+def test_an_unknown_name_is_an_input_error_that_lists_every_bundled_model(root: Path) -> None:
+    with pytest.raises(InputError, match=r"bundled name \(default, small\)"):
+        find_folder("large", root=root)
+
+
+def test_a_path_is_never_taken_for_a_bundled_name(root: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="must be a bundled name"):
+        find_folder(Path("small"), root=root)
+    (tmp_path / "small").mkdir()
+    assert find_folder(tmp_path / "small", root=root) == tmp_path / "small"
+
+
+def test_bundled_models_are_listed_by_their_cards(stance_folder: Path, tmp_path: Path) -> None:
+    from equipoise.cli.models import bundled_rows
+
+    for name in ("default", "small"):
+        folder = shutil.copytree(stance_folder, tmp_path / "stance" / "models" / name)
+        (Path(folder) / "README.md").write_text("---\nlicense: apache-2.0\n---\n")
+    rows = bundled_rows(tmp_path)
+    assert [(row.name, row.use, row.licence) for row in rows] == [
+        ("default", "detector", "Apache-2.0"),
+        ("small", "detector", "Apache-2.0"),
+    ]
+
+
 def test_settings_are_read_from_the_configuration(folder: Path) -> None:
     found = read_folder(configure(folder, equipoise={"max_length": 100, "temperature": 1.5}))
     assert found.labels == ("con", "neutral", "pro")
     assert (found.pad_id, found.max_length, found.temperature) == (1, 100, 1.5)
     assert found.position_limit == 512
+    assert found.bias == ()
+
+
+def test_a_bias_is_read_in_the_order_of_the_outputs(folder: Path) -> None:
+    found = read_folder(configure(folder, equipoise={"bias": [0.5, -1, 0]}))
+    assert found.bias == (0.5, -1.0, 0.0)
+
+
+def test_the_bias_is_part_of_the_name(folder: Path) -> None:
+    assert ":bias" not in ClassifierDetector(folder).name
+    name = ClassifierDetector(configure(folder, equipoise={"bias": [0.5, -1, 0]})).name
+    assert name.endswith(":temperature=1:bias=0.5,-1,0")
 
 
 @pytest.mark.parametrize(
@@ -81,6 +134,14 @@ def test_the_tokenizer_may_set_a_smaller_length(folder: Path) -> None:
         {"equipoise": {"temperature": 0}},
         {"equipoise": {"temperature": "NaN"}},
         {"equipoise": {"temperature": "hot"}},
+        {"equipoise": {"bias": [0.1, 0.2]}},
+        {"equipoise": {"bias": [0.1, 0.2, float("nan")]}},
+        {"equipoise": {"bias": [0.1, 0.2, float("inf")]}},
+        {"equipoise": {"bias": [0.1, 0.2, 10**400]}},
+        {"equipoise": {"bias": [0.1, 0.2, True]}},
+        {"equipoise": {"bias": [0.1, 0.2, "0.3"]}},
+        {"equipoise": {"bias": {"pro": 0.1}}},
+        {"equipoise": {"bias": None}},
         {"equipoise": []},
         {"id2label": ["con"]},
         {"id2label": {"1": "con", "2": "pro"}},

@@ -10,9 +10,11 @@ import typer
 from equipoise.cli.ask import ask
 from equipoise.cli.balance import balance
 from equipoise.cli.demo import demo
+from equipoise.cli.export import export
 from equipoise.cli.index import index
 from equipoise.cli.label import label
 from equipoise.cli.models import app as models
+from equipoise.cli.train import train
 from equipoise.cli.version import version
 from equipoise.errors import EquipoiseError, InputError
 
@@ -27,6 +29,8 @@ app.command()(index)
 app.command()(ask)
 app.command()(balance)
 app.command()(label)
+app.command()(train)
+app.command()(export)
 app.add_typer(models, name="models")
 app.command()(version)
 

@@ -22,6 +22,10 @@ def ask(
     detector: Annotated[
         str | None, typer.Option(help="Stance model: a name, a folder or a server's URL.")
     ] = None,
+    unsure_below: Annotated[
+        float | None,
+        typer.Option(help="Labels of a lower probability count for no side, 0 to 1; 0 is off."),
+    ] = None,
     template: Annotated[
         Path | None, typer.Option(help="A prompt template in place of the default one.")
     ] = None,
@@ -48,10 +52,18 @@ def ask(
     from equipoise.stance import load_detector
 
     check_page_path(html)
-    settings = settings_with({"model": model, "base_url": base_url, "detector": detector})
+    settings = settings_with(
+        {
+            "model": model,
+            "base_url": base_url,
+            "detector": detector,
+            "unsure_below": unsure_below,
+        }
+    )
     balancer = Balancer(
         detector=load_detector(settings.detector, threads=settings.detector_threads),
         gate=Gate.named(gate),
+        unsure_below=settings.unsure_below,
     )
     retriever = open_retriever(index, mode=mode)  # type: ignore[arg-type]
     generator = generator_or_note(

@@ -24,6 +24,10 @@ def balance(
     detector: Annotated[
         str | None, typer.Option(help="Stance model: a name, a folder or a server's URL.")
     ] = None,
+    unsure_below: Annotated[
+        float | None,
+        typer.Option(help="Labels of a lower probability count for no side, 0 to 1; 0 is off."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     html: Annotated[Path | None, typer.Option(help="Also write an HTML page.")] = None,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the prompt instead.")] = False,
@@ -43,11 +47,12 @@ def balance(
     from equipoise.stance import load_detector
 
     check_page_path(html)
-    settings = settings_with({"detector": detector})
+    settings = settings_with({"detector": detector, "unsure_below": unsure_below})
     balancer = Balancer(
         detector=load_detector(settings.detector, threads=settings.detector_threads),
         gate=Gate.named(gate),
         merge_duplicates=not keep_duplicates,
+        unsure_below=settings.unsure_below,
     )
     selection = balancer.balance(question, read_candidates(candidates), k=k)
     if json:

@@ -22,6 +22,10 @@ def demo(
     model: Annotated[
         str | None, typer.Option(help="local, openai:NAME, anthropic:NAME, ...; or none.")
     ] = None,
+    unsure_below: Annotated[
+        float | None,
+        typer.Option(help="Labels of a lower probability count for no side, 0 to 1; 0 is off."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     html: Annotated[Path | None, typer.Option(help="Also write an HTML page.")] = None,
 ) -> None:
@@ -56,9 +60,10 @@ def demo(
     if stance not in ("pro", "con"):
         raise InputError(f"--stance must be pro or con, got {stance!r}")
     entry = data.topic(topic)
-    settings = settings_with({"model": model})
+    settings = settings_with({"model": model, "unsure_below": unsure_below})
     balancer = Balancer(
-        detector=load_detector(settings.detector, threads=settings.detector_threads)
+        detector=load_detector(settings.detector, threads=settings.detector_threads),
+        unsure_below=settings.unsure_below,
     )
     embedder = load_embedder(settings.embedder)
     generator = generator_or_note(settings, asked_for=model is not None)

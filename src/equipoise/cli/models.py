@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 
 import typer
 
+PACKAGE = Path(__file__).parents[1]
+
 app = typer.Typer(help="List, fetch and find models.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="A model's name, as `models list` shows it.")]
@@ -104,9 +106,8 @@ def pullable_rows() -> tuple[ModelRow, ...]:
     return tuple(rows)
 
 
-def bundled_rows() -> tuple[ModelRow, ...]:
+def bundled_rows(package: Path = PACKAGE) -> tuple[ModelRow, ...]:
     """The models inside this package: one folder each, with a card (README.md)."""
-    package = Path(__file__).parents[1]
     homes: tuple[tuple[Path, Literal["detector", "embedder"]], ...] = (
         (package / "stance" / "models", "detector"),
         (package / "retrieval" / "models", "embedder"),

@@ -6,7 +6,7 @@ from equipoise.render.cleaning import clean, clip, one_line
 from equipoise.render.markup import Markup, element, join
 from equipoise.render.reading import SIDES, Plain, chosen, kind_of
 from equipoise.render.signs import sign
-from equipoise.render.words import KIND_NAMES, reason
+from equipoise.render.words import KIND_NAMES, kind_words, reason
 
 _CARD_CHARACTERS: Final = 420
 _ID_CHARACTERS: Final = 60
@@ -41,7 +41,7 @@ def _card(selection: Plain, document: Plain, heading: int) -> Markup:
         {"class": "eq-card-head"},
         element("span", {"class": "eq-place"}, str(document["position"])),
         sign(kind, full=True),
-        KIND_NAMES[kind],
+        kind_words(selection, document),
         element("span", {"class": "eq-card-rank"}, f"rank {document['rank']}"),
     )
     return element(

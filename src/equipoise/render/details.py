@@ -9,7 +9,7 @@ from equipoise.render.facts import facts
 from equipoise.render.markup import Markup, element
 from equipoise.render.reading import Plain, kind_of, left_out
 from equipoise.render.signs import sign
-from equipoise.render.words import KIND_NAMES, milliseconds, why_left_out
+from equipoise.render.words import kind_words, milliseconds, why_left_out
 
 _ROW_CHARACTERS: Final = 110
 
@@ -59,7 +59,7 @@ def _row(selection: Plain, document: Plain) -> Markup:
         "tr",
         {},
         element("th", {"scope": "row", "class": "eq-number"}, str(document["rank"])),
-        element("td", {"class": "eq-stance"}, sign(kind), KIND_NAMES[kind]),
+        element("td", {"class": "eq-stance"}, sign(kind), kind_words(selection, document)),
         element("td", {"class": "eq-why"}, why_left_out(selection, document)),
         element("td", {"class": "eq-number"}, _score(selection, document)),
         element("td", {"class": "eq-words"}, _text(document)),

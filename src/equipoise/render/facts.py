@@ -12,6 +12,7 @@ _LEFT_OUT: Final = {
     "duplicate": "merged as copies",
     "blank": "blank",
     "quota_full": "over the quota of their stance",
+    "unsure": "of unsure labels",
     "not_needed": "not needed any more",
     "beyond_depth": "beyond the depth",
     "not_selected": "not selected",
@@ -26,8 +27,9 @@ def facts(selection: Plain) -> list[tuple[str, str]]:
         ("Detector", one_line(selection["detector"] or "none")),
         ("Contested?", f"{one_line(gate['verdict']).replace('_', ' ')}: {one_line(gate['why'])}"),
         ("Labelled", _of_all(selection, selection["labelled"])),
-        ("Left out", _left_out(selection)),
     ]
+    rows += _unsure(selection)
+    rows.append(("Left out", _left_out(selection)))
     rows += [("Fell short", shortfall(item)) for item in selection["shortfalls"]]
     rows += [("Merged", _merge(item)) for item in selection["merged"]]
     rows += [
@@ -53,6 +55,15 @@ def ranks(numbers: Sequence[int]) -> str:
 def _of_all(selection: Plain, number: int) -> str:
     total = len(selection["documents"])
     return f"{number} of {total} document{'' if total == 1 else 's'}"
+
+
+def _unsure(selection: Plain) -> list[tuple[str, str]]:
+    """How many labels are unsure, and from where on; nothing where no label can be."""
+    below = selection["settings"].get("unsure_below", 0.0)
+    if not below:
+        return []
+    number, of = selection.get("unsure", 0), selection["labelled"]
+    return [("Unsure", f"{number} of {of} label{'' if of == 1 else 's'}, under {below:g}")]
 
 
 def _left_out(selection: Plain) -> str:

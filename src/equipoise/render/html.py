@@ -23,7 +23,15 @@ from equipoise.render.reading import (
 )
 from equipoise.render.signs import sign
 from equipoise.render.style import style_sheet
-from equipoise.render.words import KIND_NAMES, mix, most_relevant, verdict, why_left_out
+from equipoise.render.words import (
+    KIND_NAMES,
+    kind_words,
+    mix,
+    most_relevant,
+    unsure_words,
+    verdict,
+    why_left_out,
+)
 
 _TICK_EVERY: Final = 10
 
@@ -115,7 +123,7 @@ def _zone(selection: Plain, zone: str, documents: Sequence[Plain], *, named: boo
 
 def _cell(selection: Plain, document: Plain) -> Markup:
     kind, rank = kind_of(selection, document), document["rank"]
-    words = f"Rank {rank}, {KIND_NAMES[kind]}"
+    words = f"Rank {rank}, {kind_words(selection, document)}"
     if document["chosen"]:
         words += f": document {document['position']} of the prompt"
     else:
@@ -147,8 +155,9 @@ def _model(selection: Plain, heading: int) -> Markup:
     for document in chosen(selection):
         kind = kind_of(selection, document)
         place = element("span", {"class": "eq-place"}, str(document["position"]))
-        rank = element("span", {}, f"rank {document['rank']}")
-        items.append(element("li", {}, place, sign(kind, full=True), KIND_NAMES[kind], rank))
+        lines = [unsure_words(document), f"rank {document['rank']}"]
+        spans = [element("span", {}, line) for line in lines if line]
+        items.append(element("li", {}, place, sign(kind, full=True), KIND_NAMES[kind], *spans))
     row = element("ol", {"class": "eq-model", "role": "list"}, *items)
     parts = [element("div", {}, _title(heading, "What reaches the model, in prompt order"), row)]
     if is_labelled(selection):

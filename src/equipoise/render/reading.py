@@ -41,6 +41,17 @@ def kind_of(selection: Plain, document: Plain) -> str:
     return document["stance"] or "unlabelled"
 
 
+def unsure(document: Plain) -> float | None:
+    """The probability of a document's own label, in [0, 1], where that label is unsure; else None.
+
+    Results that were stored before labels could be unsure have none.
+    """
+    odds = document["probabilities"]
+    if not document.get("unsure", False) or odds is None:
+        return None
+    return float(odds[document["stance"]])
+
+
 def chosen(selection: Plain) -> list[Plain]:
     """The documents that reach the model, in prompt order."""
     taken = [document for document in selection["documents"] if document["chosen"]]

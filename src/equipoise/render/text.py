@@ -22,7 +22,7 @@ from equipoise.render.reading import (
     kind_of,
     zones,
 )
-from equipoise.render.words import KIND_NAMES, mix, short_reason, verdict
+from equipoise.render.words import KIND_NAMES, mix, short_reason, unsure_words, verdict
 
 _SIGNS: Final = {
     "pro": "+",
@@ -205,12 +205,13 @@ def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
 
 def _row(selection: Plain, document: Plain) -> tuple[str, ...]:
     kind, odds = kind_of(selection, document), document["probabilities"]
+    why = [short_reason(document), unsure_words(document)]
     return (
         str(document["position"]),
         f"{_SIGNS[kind]} {KIND_NAMES[kind]}",
         "" if odds is None else f"{odds[document['stance']]:.2f}",
         str(document["rank"]),
-        short_reason(document),
+        ", ".join(filter(None, why)),
     )
 
 

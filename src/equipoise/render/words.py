@@ -1,10 +1,18 @@
 """What a selection means, in plain words: the verdict, and names for kinds and reasons."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from equipoise.render.cleaning import one_line
-from equipoise.render.reading import SIDES, Plain, chosen, count, similarity_of
+from equipoise.render.reading import (
+    SIDES,
+    Plain,
+    chosen,
+    count,
+    kind_of,
+    similarity_of,
+    unsure,
+)
 
 KIND_NAMES: Final = {
     "pro": "for",
@@ -29,6 +37,7 @@ _REASONS: Final = {
 _LEFT_OUT: Final = {
     "blank": "has no text",
     "quota_full": "the places for its stance were taken",
+    "unsure": "its label is too unsure for a place of its stance",
     "not_needed": "every place was taken before it",
     "not_selected": "not selected",
 }
@@ -64,6 +73,21 @@ def mix(counts: Plain) -> str:
     kinds = ["pro", "con"] if known or not unread else []
     kinds += [kind for kind in ("neutral", "unlabelled") if count(counts, kind)]
     return ", ".join(f"{count(counts, kind)} {KIND_NAMES[kind]}" for kind in kinds)
+
+
+def kind_words(selection: Plain, document: Plain) -> str:
+    """How a document stands, in words; an unsure label with its probability.
+
+    For example `against`, or `against, unsure: 0.52`.
+    """
+    kind, mark = kind_of(selection, document), unsure_words(document)
+    return f"{KIND_NAMES[kind]}, {mark}" if mark and kind in SIDES else KIND_NAMES[kind]
+
+
+def unsure_words(document: Plain) -> str:
+    """`unsure: 0.52` for a document whose own label has that probability; "" where it is sure."""
+    share = unsure(document)
+    return "" if share is None else f"unsure: {share:.2f}"
 
 
 def reason(selection: Plain, document: Plain) -> str:
@@ -102,11 +126,16 @@ def shortfall(item: Plain) -> str:
 
     >>> shortfall({"stance": "con", "wanted": 2, "found": 1, "searched_to_rank": 50})
     'Only 1 of 2 against was found down to rank 50.'
+    >>> shortfall({"stance": "con", "wanted": 2, "found": 0, "searched_to_rank": 50, "unsure": 3})
+    'Nothing against was found down to rank 50; 3 unsure documents were passed over.'
     """
     if item["stance"] is None:
         return f"Only {item['found']} of {item['wanted']} places could be filled."
     stance, to_rank = _SIDE_WORDS.get(item["stance"], item["stance"]), item["searched_to_rank"]
     where = f"down to rank {to_rank}" if to_rank else "in an empty list"
+    if passed_over := item.get("unsure", 0):
+        were = "document was" if passed_over == 1 else "documents were"
+        where += f"; {passed_over} unsure {were} passed over"
     if not item["found"]:
         return f"Nothing {stance} was found {where}."
     verb = "was" if item["found"] == 1 else "were"
@@ -129,9 +158,15 @@ def most_relevant(number: int) -> str:
 
 
 def verdict(selection: Plain) -> Verdict:
-    """What happened to this question's documents."""
+    """What happened to this question's documents, and which of the chosen have unsure labels."""
     if selection["failure"] is not None:
         return _failed(selection)
+    news = _news(selection)
+    doubts = _doubts(selection)
+    return replace(news, text=f"{news.text} {doubts}") if doubts else news
+
+
+def _news(selection: Plain) -> Verdict:
     if not selection["documents"]:
         return Verdict("plain", "Nothing to balance", "no documents were retrieved.")
     if not chosen(selection):
@@ -151,13 +186,23 @@ def _failed(selection: Plain) -> Verdict:
     return Verdict("warning", "Not balanced", text)
 
 
+def _doubts(selection: Plain) -> str:
+    """The chosen documents whose labels are unsure, in a sentence; "" where all are sure."""
+    shares = [(document["position"], unsure(document)) for document in chosen(selection)]
+    marked = [f"document {place} ({share:.2f})" for place, share in shares if share is not None]
+    return f"Unsure: {', '.join(marked)}." if marked else ""
+
+
 def _kept(selection: Plain, gate: str) -> Verdict:
     why = _ended(selection["contested"]["why"] or gate.replace("_", " "))
     if {document["reason"] for document in chosen(selection)} != {"relevance"}:
         text = f"{mix(selection['composition'])}. {_capital(why)}"
         return Verdict("plain", f"Chosen by {one_line(selection['rule'])}", text)
     missing = selection["missing_side"]
-    side = f"Nothing {_SIDE_WORDS[missing]} was seen. " if missing in _SIDE_WORDS else ""
+    seen = any(d["stance"] == missing and unsure(d) is not None for d in selection["documents"])
+    # Where unsure labels were seen, the gate's own words say so.
+    named = missing in _SIDE_WORDS and not seen
+    side = f"Nothing {_SIDE_WORDS[missing]} was seen. " if named else ""
     text = f"{why} {side}{_reads_in_order(selection)}"
     return Verdict("plain", "Order of relevance kept", text)
 
@@ -188,9 +233,17 @@ def _one_sided(selection: Plain) -> Verdict | None:
         return None
     missing = selection["missing_side"]
     head = f"Only one side was found down to rank {_searched_to(selection, missing)}"
-    nothing = f"nothing {_SIDE_WORDS[missing]}. " if missing in _SIDE_WORDS else ""
+    but = _passed_over(selection, missing)
+    nothing = f"nothing {_SIDE_WORDS[missing]}{but}. " if missing in _SIDE_WORDS else ""
     text = f"{nothing}This could not be balanced. The model reads {mix(selection['composition'])}."
     return Verdict("warning", head, text)
+
+
+def _passed_over(selection: Plain, missing: str | None) -> str:
+    """The unsure documents of the missing side, in words; "" where there is none."""
+    short = [item for item in selection["shortfalls"] if item["stance"] == missing]
+    number = sum(item.get("unsure", 0) for item in short)
+    return f" but {number} unsure document{'' if number == 1 else 's'}" if number else ""
 
 
 def _balanced(selection: Plain) -> Verdict:
@@ -207,11 +260,14 @@ def _balanced(selection: Plain) -> Verdict:
 
 
 def _grade(selection: Plain) -> tuple[Literal["good", "plain", "warning"], str]:
-    pro, con = (count(selection["composition"], side) for side in ("pro", "con"))
+    # A side that only unsure labels show has not been heard for sure.
+    sure = [document["stance"] for document in chosen(selection) if unsure(document) is None]
+    pro, con = (sure.count(side) for side in ("pro", "con"))
     if selection["quota"]["pro"] != selection["quota"]["con"] and not selection["shortfalls"]:
         return "good", "As the quota asks"
     if not pro + con:
-        return "plain", "Neither side was found"
+        doubted = count(selection["composition"], "pro") + count(selection["composition"], "con")
+        return "plain", f"Neither side was found{' for sure' if doubted else ''}"
     if pro == con:
         return "good", "Balanced"
     if min(pro, con) and abs(pro - con) == 1:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from equipoise.errors import InputError
+from equipoise.selection.unsure import is_unsure
 from equipoise.types import StanceScore, is_number
 
 SHINGLE_WORDS = 3
@@ -108,7 +109,9 @@ class Merging(Set[int]):
 
     A near-copy is merged only with an earlier text that has a seat of its own and the same label:
     one changed word can turn a text round, and nobody may silence a side by planting its near-copy
-    on the other. The labels are read when an index is asked for, so a lazy pass stays lazy.
+    on the other. Nor by planting one whose label is unsure (under `unsure_below`, in [0, 1)): a
+    sure text is merged only with a sure one. The labels are read when an index is asked for, so a
+    lazy pass stays lazy.
     """
 
     def __init__(
@@ -116,10 +119,13 @@ class Merging(Set[int]):
         fixed: Set[int],
         near: Mapping[int, Mapping[int, float]],
         scores: Sequence[StanceScore],
+        *,
+        unsure_below: float = 0.0,
     ) -> None:
         self._fixed = fixed
         self._near = near
         self._scores = scores
+        self._unsure_below = unsure_below
         self.merged: dict[int, int] = {}
 
     def __contains__(self, index: object) -> bool:
@@ -128,12 +134,17 @@ class Merging(Set[int]):
         if not isinstance(index, int) or index not in self._near:
             return False
         if index not in self.merged:
-            stance = self._scores[index].label
             for earlier in sorted(self._near[index]):
-                if earlier not in self and self._scores[earlier].label is stance:
+                if earlier not in self and self._stands_for(earlier, index):
                     self.merged[index] = earlier
                     break
         return index in self.merged
+
+    def _stands_for(self, earlier: int, index: int) -> bool:
+        """True when `earlier` has the label of `index`, and is sure where that one is."""
+        kept, copy = self._scores[earlier], self._scores[index]
+        below = self._unsure_below
+        return kept.label is copy.label and (is_unsure(copy, below) or not is_unsure(kept, below))
 
     def __iter__(self) -> Iterator[int]:
         return (index for index in sorted(self._fixed | self._near.keys()) if index in self)

@@ -118,12 +118,17 @@ def decide(
     *,
     quota: Quota,
     skip: Set[int] = frozenset(),
+    unsure_below: float = 0.0,
 ) -> Decision:
     """Whether to balance, and why, reading as few labels as the answer needs.
 
     Balanced are questions where both sides are present and sure enough within the pool, whatever
     their wording, and questions worded as asking what ought to be where at least one side shows
     within depth. A question that asks for a fact is never balanced, and no label is read for it.
+
+    `unsure_below`, in [0, 1), is the probability under which a label shows no side at all, whatever
+    the wording; 0 makes every label count. Sure enough within the pool is then the larger of it
+    and `gate.sure`. `why` says so where a side was seen in unsure labels only.
 
     Cost: at most `quota.depth` labels. Source: ours.
     """
@@ -135,31 +140,54 @@ def decide(
     if kind is QuestionKind.FACTUAL:
         return Decision(Verdict.NOT_CONTESTED, "the question asks for a fact", balance=False)
     pool = [i for i in range(min(len(scores), quota.pool)) if i not in skip]
-    sure = _sides(scores, pool, sure=gate.sure)
+    sure = _sides(scores, pool, sure=max(gate.sure, unsure_below))
     if len(sure) == 2:
         return Decision(Verdict.CONTESTED, "both sides are present in the pool", balance=True)
     if kind is QuestionKind.OPEN:
-        return _open_question(sure, quota)
+        return _open_question(sure, _seen(scores, pool, unsure_below), quota)
     depth = [i for i in range(min(len(scores), quota.depth)) if i not in skip]
-    sides = _sides(scores, depth, sure=0.0)
-    if len(sides) == 2:
+    return _normative_question(_seen(scores, depth, unsure_below))
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Which of pro and con were seen: in labels that count, and in unsure ones only."""
+
+    sides: set[Stance]
+    unsure_only: set[Stance]
+
+
+def _seen(scores: Sequence[StanceScore], indices: Sequence[int], unsure_below: float) -> _Seen:
+    sides = _sides(scores, indices, sure=unsure_below)
+    # Reads nothing new: where a side is still missing, every label was read to look for it.
+    return _Seen(sides, _sides(scores, indices, sure=0.0) - sides if len(sides) < 2 else set())
+
+
+def _normative_question(seen: _Seen) -> Decision:
+    if len(seen.sides) == 2:
         return Decision(Verdict.CONTESTED, "the question asks what ought to be", balance=True)
-    if not sides:
-        return Decision(Verdict.NOT_CONTESTED, "no document takes a side", balance=False)
-    missing = next(iter(sides)).opposite
-    return Decision(
-        Verdict.ONE_SIDED,
-        f"no {missing.value} document down to the depth",
-        balance=True,
-    )
+    if not seen.sides:
+        why = "no document takes a side" + (" but unsure ones" if seen.unsure_only else "")
+        return Decision(Verdict.NOT_CONTESTED, why, balance=False)
+    missing = next(iter(seen.sides)).opposite
+    but = " but unsure ones" if missing in seen.unsure_only else ""
+    why = f"no {missing.value} document down to the depth{but}"
+    return Decision(Verdict.ONE_SIDED, why, balance=True)
 
 
-def _open_question(sure: set[Stance], quota: Quota) -> Decision:
+def _open_question(sure: set[Stance], seen: _Seen, quota: Quota) -> Decision:
+    top = f"in the top {quota.pool}"
     if sure:
         missing = next(iter(sure)).opposite
-        why = f"no sure {missing.value} document in the top {quota.pool}; it may be a fact"
+        if missing in seen.unsure_only:
+            why = f"no {missing.value} document {top} but unsure ones; it may be a fact"
+        else:
+            why = f"no sure {missing.value} document {top}; it may be a fact"
         return Decision(Verdict.ONE_SIDED, why, balance=False, missing=missing)
-    why = f"no document in the top {quota.pool} takes a side with confidence"
+    if seen.unsure_only and not seen.sides:
+        why = f"no document {top} takes a side but unsure ones"
+    else:
+        why = f"no document {top} takes a side with confidence"
     return Decision(Verdict.NOT_CONTESTED, why, balance=False)
 
 

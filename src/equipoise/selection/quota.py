@@ -4,6 +4,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from itertools import islice
 
+from equipoise.selection.unsure import checked_unsure_below, is_unsure
 from equipoise.types import Candidate, Pick, Quota, Reason, Stance, StanceScore
 
 
@@ -17,10 +18,17 @@ class QuotaRule:
     because each stance takes its documents in rank order either way. Labels are read one by one,
     and none past the document that takes the last seat.
 
+    A document whose label is unsure (its own probability is under `unsure_below`, in [0, 1); 0
+    makes none unsure) gets no seat in the pass, neutral ones included: it is no evidence that a
+    side is heard. It can still fill a seat that is left over.
+
     Cost: O(depth). Not for questions that nobody contests: there it displaces the documents that
     answer (see `gate`).
 
-    Source: SP 3.4.
+    Raises:
+        InputError: `unsure_below` is not in [0, 1).
+
+    Source: SP 3.4; unsure labels are ours.
 
     >>> rule = QuotaRule(Quota(pro=1, con=1, neutral=0))
     >>> docs = [Candidate(str(i), f"text {i}") for i in range(3)]
@@ -30,12 +38,20 @@ class QuotaRule:
     """
 
     quota: Quota = field(default_factory=Quota)
+    unsure_below: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unsure_below", checked_unsure_below(self.unsure_below))
 
     @property
     def name(self) -> str:
-        """The rule with its numbers, such as `quota(2+2+1, pool 20, depth 50)`."""
+        """The rule with its numbers, such as `quota(2+2+1, pool 20, depth 50)`.
+
+        A threshold that is not 0 follows: `quota(2+2+1, pool 20, depth 50, unsure below 0.6)`.
+        """
         q = self.quota
-        return f"quota({q.pro}+{q.con}+{q.neutral}, pool {q.pool}, depth {q.depth})"
+        unsure = f", unsure below {self.unsure_below:g}" if self.unsure_below else ""
+        return f"quota({q.pro}+{q.con}+{q.neutral}, pool {q.pool}, depth {q.depth}{unsure})"
 
     def select(
         self,
@@ -54,8 +70,9 @@ class QuotaRule:
                 break
             if index in skip:
                 continue
-            stance = scores[index].label
-            if room[stance] > 0:
+            score = scores[index]
+            stance = score.label
+            if room[stance] > 0 and not is_unsure(score, self.unsure_below):
                 room[stance] -= 1
                 open_seats -= 1
                 picks.append(Pick(index, Reason.QUOTA if index < quota.pool else Reason.REACHED))

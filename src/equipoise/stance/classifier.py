@@ -25,13 +25,15 @@ class ClassifierDetector(LocalDetector):
     Args:
         model: a bundled name, a folder in hub layout, or a hub id (extra `hub`).
         labels: what the outputs are, in order, for a model that calls them LABEL_n.
-        threads: threads of one run, >= 1; None takes the physical cores, 8 at most.
+        threads: threads that share one text, or take a text each, >= 1; None takes the physical
+            cores, 8 at most.
         batch_tokens: padded tokens of one batch, >= 1. Models of dynamic int8 (the bundled one)
             are run one window at a time whatever this says: see `OnnxRunner.alone`.
         max_length: tokens of question and document together, special tokens included; None as
             the model says.
         max_windows: windows read of one document at most, >= 1.
-        temperature: divides the logits, > 0; None as the model says (1 where it says nothing).
+        temperature: divides the logits, > 0; None as the model says (1 where it says nothing). The
+            model's bias, where it has one, is added after that.
 
     Raises:
         InputError: an argument is out of its range, or there is no such model.

@@ -33,11 +33,14 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w-]*$")
 _LONGEST = 512
 
 
-def find_folder(model: str | Path, *, weights: Sequence[str] = ONNX_NAMES) -> Path:
+def find_folder(
+    model: str | Path, *, weights: Sequence[str] = ONNX_NAMES, root: Path = BUNDLED
+) -> Path:
     """The folder of a bundled name ("default"), a path, or a hub id ("owner/name[@revision]").
 
-    A hub id that is in the local cache is taken from there without asking the hub. `weights` are
-    patterns, in order of preference, of the one set of files that is fetched beside the settings.
+    A bundled name goes before a folder of that name. A hub id that is in the local cache is taken
+    from there without asking the hub. `weights` are patterns, in order of preference, of the one
+    set of files that is fetched beside the settings. `root` is where the bundled folders lie.
 
     Raises:
         InputError: there is no such bundled model and no such folder.
@@ -45,7 +48,7 @@ def find_folder(model: str | Path, *, weights: Sequence[str] = ONNX_NAMES) -> Pa
         MissingExtraError: a hub id without the extra `hub`.
     """
     name = str(model)
-    bundled = BUNDLED / name
+    bundled = root / name
     if isinstance(model, str) and _PLAIN_NAME.match(name) and bundled.is_dir():
         return bundled
     path = Path(model).expanduser()
@@ -54,11 +57,16 @@ def find_folder(model: str | Path, *, weights: Sequence[str] = ONNX_NAMES) -> Pa
     hub_id = _HUB_ID.match(name) if isinstance(model, str) else None
     if hub_id:
         return _from_hub(hub_id[1], revision=hub_id[2], weights=weights)
-    known = sorted(folder.name for folder in BUNDLED.glob("*/")) or ["none"]
+    known = ", ".join(bundled_names(root)) or "none"
     raise InputError(
-        f"a model must be a bundled name ({', '.join(known)}), a folder, or a hub id of the form "
+        f"a model must be a bundled name ({known}), a folder, or a hub id of the form "
         f"owner/name; got {name!r}, which is none of them"
     )
+
+
+def bundled_names(root: Path = BUNDLED) -> list[str]:
+    """Names of the detectors that come with the package, sorted."""
+    return sorted(config.parent.name for config in root.glob("*/config.json"))
 
 
 def _from_hub(name: str, *, revision: str | None, weights: Sequence[str]) -> Path:
@@ -99,7 +107,8 @@ class ModelFolder:
 
     `labels` are the output names in order. `max_length` counts tokens of question and document
     together with special tokens. `position_limit` is the most that the model can read.
-    `temperature` > 0 divides the logits.
+    `temperature` > 0 divides the logits; then `bias`, one number an output in the order of
+    `labels`, is added to them (none where it is empty).
     """
 
     path: Path
@@ -108,6 +117,7 @@ class ModelFolder:
     max_length: int
     position_limit: int
     temperature: float
+    bias: tuple[float, ...] = ()
 
     def file(self, *names: str) -> Path:
         """The first of `names` that is there.
@@ -182,10 +192,11 @@ def read_folder(path: Path) -> ModelFolder:
         id2label = {int(key): str(value) for key, value in config.get("id2label", {}).items()}
         labels = tuple(id2label[index] for index in range(len(id2label)))
         pad_id = int(config.get("pad_token_id") or 0)
-        limit = _position_limit(config, pad_id)
+        limit = position_limit(config, pad_id)
         said = min(int(tokenizer.get("model_max_length") or _LONGEST), _LONGEST, limit)
         max_length = int(ours.get("max_length", said))
         temperature = float(ours.get("temperature", 1.0))
+        bias = ours.get("bias", [])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DetectorError(
             f"{path / 'config.json'} has a value of a wrong kind: {error!r}"
@@ -195,11 +206,25 @@ def read_folder(path: Path) -> ModelFolder:
             f"{path / 'config.json'} must have temperature > 0 and 0 < max_length <= {limit}, got "
             f"{temperature} and {max_length}"
         )
-    return ModelFolder(path, labels, pad_id, max_length, limit, temperature)
+    if "bias" in ours and not _is_bias(bias, len(labels)):
+        raise DetectorError(
+            f"{path / 'config.json'} must have a bias of {len(labels)} finite numbers, one an "
+            f"output in the order of id2label, or none; got {bias!r}"
+        )
+    offsets = tuple(float(value) for value in bias)
+    return ModelFolder(path, labels, pad_id, max_length, limit, temperature, offsets)
 
 
-def _position_limit(config: dict[str, Any], pad_id: int) -> int:
-    """The most tokens the model has positions for."""
+def _is_bias(value: Any, outputs: int) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == outputs
+        and all(type(number) in (int, float) and abs(number) < 1e6 for number in value)
+    )
+
+
+def position_limit(config: dict[str, Any], pad_id: int) -> int:
+    """The most tokens the model has positions for, from its config.json."""
     positions = int(config.get("max_position_embeddings") or 0)
     # RoBERTa and its kin count positions from pad_id + 1, so that many are never used.
     offset = pad_id + 1 if config.get("model_type") in _OFFSET_MODELS else 0

@@ -23,7 +23,8 @@ class Reading:
     """How a local model reads.
 
     Attributes:
-        threads: threads of one run, >= 1; None takes the physical cores, 8 at most.
+        threads: threads that share one text, or take a text each, >= 1; None takes the physical
+            cores, 8 at most.
         batch_tokens: padded tokens of one batch, >= 1. Models of dynamic int8 (the bundled one)
             are run one window at a time whatever this says: see `OnnxRunner.alone`.
         max_length: tokens of question and document together, special tokens included; None as
@@ -66,7 +67,7 @@ class LocalDetector(ABC):
             self._name = (
                 f"{self._kind()}:{self._folder.path.name}@{self._folder.digest(*self._files())}"
                 f":length={self._max_length}:windows={self._reading.max_windows}v{WINDOWS_VERSION}"
-                f":temperature={self._temperature:g}"
+                f":temperature={self._temperature:g}{self._bias_name()}"
             )
         return self._name
 
@@ -121,9 +122,12 @@ class LocalDetector(ABC):
         return PairModel(
             tokenizer,
             runner,
-            limits=Limits(self._max_length, reading.max_windows, reading.batch_tokens),
+            limits=Limits(
+                self._max_length, reading.max_windows, reading.batch_tokens, self._threads()
+            ),
             pad_id=self._folder.pad_id,
             temperature=self._temperature,
+            bias=self._folder.bias,
         )
 
     @abstractmethod
@@ -136,16 +140,24 @@ class LocalDetector(ABC):
     ) -> "tuple[list[Window], list[StanceScore]]":
         """The windows of the texts, and the score of each."""
 
+    def _bias_name(self) -> str:
+        bias = ",".join(f"{number:g}" for number in self._folder.bias)
+        return f":bias={bias}" if bias else ""
+
     def _files(self) -> list[Sequence[str]]:
         return [("tokenizer.json",), ONNX_NAMES]
 
     def _open(self) -> "tuple[PairTokenizer, Runner]":
         from equipoise.stance.pairs import PairTokenizer
-        from equipoise.stance.runners import OnnxRunner, default_threads
+        from equipoise.stance.runners import OnnxRunner
 
         tokenizer = PairTokenizer.from_file(self._folder.file("tokenizer.json"))
-        threads = self._reading.threads or default_threads()
-        return tokenizer, OnnxRunner(self._folder.file(*ONNX_NAMES), threads=threads)
+        return tokenizer, OnnxRunner(self._folder.file(*ONNX_NAMES), threads=self._threads())
+
+    def _threads(self) -> int:
+        from equipoise.stance.runners import default_threads
+
+        return self._reading.threads or default_threads()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_model": None, "_lock": None}

@@ -7,7 +7,7 @@ import numpy as np
 
 from equipoise.errors import DetectorError
 from equipoise.stance.pairs import Ids, Pair, PairTokenizer, by_length, padded
-from equipoise.stance.runners import Logits, Runner
+from equipoise.stance.runners import Logits, Runner, run_batches
 from equipoise.stance.windows import window_size, window_spans
 
 _HUGE = 1_000_000
@@ -24,11 +24,14 @@ class Limits:
         max_length: tokens of one pair, special tokens included.
         max_windows: windows of one document at most, >= 1.
         batch_tokens: padded tokens of one batch, >= 1.
+        at_once: runs side by side, >= 1, where each pair is a run of its own (larger batches go
+            one after the other, for memory).
     """
 
     max_length: int
     max_windows: int
     batch_tokens: int
+    at_once: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,9 @@ class Window:
 
 
 class PairModel:
-    """Tokenizer and runner, with batching, temperature and the check for broken outputs.
+    """Tokenizer and runner, with batching, calibration and the check for broken outputs.
+
+    An output is divided by `temperature`; then its number of `bias` is added, where there is one.
 
     Safe to share between threads: nothing changes after the constructor.
     """
@@ -53,11 +58,13 @@ class PairModel:
         limits: Limits,
         pad_id: int,
         temperature: float,
+        bias: Sequence[float] = (),
     ) -> None:
         self._runner = runner
         self._limits = limits
         self._pad_id = pad_id
         self._temperature = temperature
+        self._bias = np.asarray(bias, dtype=np.float64) if bias else None
         self.tokenizer = tokenizer
 
     @property
@@ -99,7 +106,7 @@ class PairModel:
         return [*(part[:size] for part in parts[:-1]), parts[-1][-size:]]
 
     def probabilities(self, pairs: Sequence[Pair], owners: Sequence[int]) -> list[list[float]]:
-        """For each pair the softmax of the outputs divided by the temperature, as plain floats.
+        """For each pair the softmax of the calibrated outputs, as plain floats.
 
         Args:
             pairs: inputs; batches are made of like lengths and padded to their longest.
@@ -112,16 +119,22 @@ class PairModel:
         alone = [[index] for index in range(len(pairs))]
         batches = alone if self._runner.alone else by_length(lengths, self._limits.batch_tokens)
         rows: list[list[float]] = [[]] * len(pairs)
-        for batch in batches:
-            logits = self._runner.logits(padded([pairs[i] for i in batch], pad_id=self._pad_id))
+        made = [padded([pairs[i] for i in batch], pad_id=self._pad_id) for batch in batches]
+        at_once = self._limits.at_once if self._runner.alone else 1
+        outputs = run_batches(self._runner, made, at_once=at_once)
+        for batch, logits in zip(batches, outputs, strict=True):
             for index, row in zip(batch, logits, strict=True):
                 if not np.isfinite(row).all():
                     raise DetectorError(
                         f"a model's outputs must be finite numbers; text {owners[index]} got "
                         f"{row.tolist()}"
                     )
-                rows[index] = _softmax(row / self._temperature)
+                rows[index] = _softmax(self._calibrated(row))
         return rows
+
+    def _calibrated(self, row: Logits) -> Logits:
+        scaled = row / self._temperature
+        return scaled if self._bias is None else scaled + self._bias
 
 
 def _softmax(row: Logits) -> list[float]:

@@ -6,6 +6,7 @@ Source: ours; the numbers beside the options were measured on an int8 MPNet of 7
 import os
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -34,8 +35,29 @@ class Runner(Protocol):
         ...
 
 
+def run_batches(runner: Runner, batches: Sequence[Batch], *, at_once: int) -> list[Logits]:
+    """The outputs of each batch, in order; up to `at_once` runs go on side by side.
+
+    Inside one run every operator ends with its threads waiting for each other, and a short text
+    has little work to share out: the more cores, the more is won by a text a thread (benchmarks/
+    detector/speed.py compares the two). Which runs share the processor changes no output. Threads
+    live for this call only.
+
+    Raises:
+        DetectorError: a run failed; of several the first in order is raised, and runs that have
+            not begun are left out.
+    """
+    workers = min(at_once, len(batches))
+    if workers < 2:
+        return [runner.logits(batch) for batch in batches]
+    with ThreadPoolExecutor(workers, thread_name_prefix="equipoise-label") as pool:
+        return list(pool.map(runner.logits, batches))
+
+
 def default_threads() -> int:
     """Threads for one model: the physical cores this process may use, from 1 to 8.
+
+    They share out one text, or take a text each where there are several (`run_batches`).
 
     Two threads on the two halves of one core slow each other down here, and beyond 8 threads a
     short text gains nothing.
@@ -71,12 +93,12 @@ class OnnxRunner:
     the C library); pre-packed weights cost 12 MB and save a tenth of the time. So: arena on,
     packing on, spinning off (spinning threads also slow whatever shares the processor).
 
-    No more runs go on at once than the cores hold: sixteen callers would otherwise take 200 MB
+    No more runs go on at once than there are cores: sixteen callers would otherwise take 200 MB
     more and finish no sooner.
 
     Args:
         path: the model file.
-        threads: threads for one run, >= 1.
+        threads: threads of one run, >= 1; runs side by side share them.
 
     Raises:
         DetectorError: the file is no model that ONNX Runtime can load, or it wants other inputs
@@ -96,7 +118,7 @@ class OnnxRunner:
             )
         except Exception as error:  # ONNX Runtime's errors have no common class
             raise DetectorError(f"{path} must be an ONNX model that loads: {error}") from error
-        self._room = threading.BoundedSemaphore(max(1, usable_cores() // threads))
+        self._room = threading.BoundedSemaphore(usable_cores())
         self._inputs = [given.name for given in self._session.get_inputs()]
         known = {"input_ids", "attention_mask", "token_type_ids"}
         if not {"input_ids"} <= set(self._inputs) <= known:

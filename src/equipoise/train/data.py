@@ -1,4 +1,4 @@
-"""Stance rows for training: reading the files, capping the sources, making off-topic neutrals."""
+"""Labelled pairs: reading the files, and making further pairs from them."""
 
 import gzip
 import json
@@ -11,19 +11,8 @@ from equipoise.errors import InputError
 
 LABELS = ("con", "neutral", "pro")
 
-CAPS: Mapping[str, int] = {
-    "procon20": 10_000,
-    "ibm_wiki_passages": 10_000,
-    "perspectrum_passages": 10_000,
-    "ukp_room_for_debate": 10_000,
-    "ukp_convarg1": 10_000,
-    "ibm_claim_stance": 10_000,
-    "ibm_argkp2021": 10_000,
-    "perspectrum": 2_800,
-    "ibm_argq30k": 5_000,
-}
-"""Rows a source may give to one training run. The long-text sources are taken whole; the
-sentence-length ones are sampled so that their few topics do not dominate."""
+OWN = Path(__file__).parent / "own"
+"""The project's own examples: `train.jsonl`, and `test.jsonl`, which no run reads to learn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +66,40 @@ def read_sources(folder: Path, names: Iterable[str]) -> dict[str, list[Row]]:
     return found
 
 
-NLI_CAPS: Mapping[str, int] = {"multinli_25k": 9_000, "snli_counterfactual": 5_000}
-"""Rows of natural language inference that a warm-up reads before the stance rows."""
+def read_own(name: str) -> list[Row]:
+    """The project's own examples, "train" or "test": one row a query, the kind as topic.
+
+    Each line of the file has `kind`, `topic`, `text` and `queries`, a list of [query, stance].
+    """
+    rows: list[Row] = []
+    for number, line in enumerate((OWN / f"{name}.jsonl").read_text("utf-8").splitlines(), 1):
+        record = json.loads(line)
+        for at, (query, stance) in enumerate(record["queries"]):
+            if stance not in LABELS:
+                raise InputError(f"{name}.jsonl:{number}: stance must be in {LABELS}: {stance!r}")
+            row_id = f"own-{name}-{number}-{at}"
+            source = f"own_{name}"
+            rows.append(Row(row_id, record["kind"], query, query, record["text"], stance, source))
+    return rows
+
 
 NLI_STANCE = {"entailment": "pro", "contradiction": "con", "neutral": "neutral"}
 
 
-def read_nli(folder: Path, *, rng: random.Random) -> list[Row]:
+def read_nli(folder: Path, caps: Mapping[str, int], *, rng: random.Random) -> list[Row]:
     """Warm-up rows: the hypothesis in place of the question, the premise in place of the text.
 
     MultiNLI's fiction is left out: its parts have licences of their own.
+
+    Raises:
+        InputError: a file is not there.
     """
     taken: list[Row] = []
-    for name, limit in NLI_CAPS.items():
-        with gzip.open(folder / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+    for name, limit in caps.items():
+        path = folder / f"{name}.jsonl.gz"
+        if not path.is_file():
+            raise InputError(f"{path} must be there for the warm-up, and is not")
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
             records = [json.loads(line) for line in lines]
         records = [record for record in records if record.get("genre") != "fiction"]
         taken += [
@@ -133,6 +142,8 @@ def off_topic(
 ) -> list[Row]:
     """`count` neutral rows that pair a question with a text of another topic group.
 
+    None where there is no such pair: all questions and texts are of one group, or one is missing.
+
     Args:
         questions: rows whose question is used.
         texts: (topic, text) pairs to draw from.
@@ -141,6 +152,10 @@ def off_topic(
         rng: where the draws come from.
     """
     made: list[Row] = []
+    asked = {groups.get(row.topic, row.topic) for row in questions}
+    there = {groups.get(topic, topic) for topic, _ in texts}
+    if not asked or not there or len(asked | there) == 1:
+        return made
     while len(made) < count:
         row = rng.choice(questions)
         topic, text = rng.choice(texts)
@@ -163,3 +178,63 @@ def as_claims(rows: Sequence[Row], share: float, *, rng: random.Random) -> list[
     The stance toward a claim is the stance toward YES, so the label stands.
     """
     return [replace(row, question=row.claim) if rng.random() < share else row for row in rows]
+
+
+OPPOSITES = (
+    "Is it wrong to say that {}?",
+    "Is it false that {}?",
+    "Is it a mistake to believe that {}?",
+    "It is not the case that {}.",
+    "Do you disagree that {}?",
+)
+"""Frames that turn a claim round without a plain "not", which the detector reads by rule."""
+_SWAP = {"pro": "con", "con": "pro"}
+
+
+def opposites(rows: Sequence[Row], share: float, *, rng: random.Random) -> list[Row]:
+    """The rows, a `share` of the pro and con ones asked the other way round, labels swapped."""
+    made = []
+    for row in rows:
+        if row.stance in _SWAP and row.source != "own_train" and rng.random() < share:
+            claim = row.claim[:1].lower() + row.claim[1:].rstrip(".?! ")
+            question = rng.choice(OPPOSITES).format(claim)
+            row = replace(row, question=question, claim=question, stance=_SWAP[row.stance])
+        made.append(row)
+    return made
+
+
+_MOST_MISSES = 1_000
+"""Draws in a row that gave a row its own text, after which a text of any group is drawn."""
+
+
+def crossed(
+    questions: Sequence[Row],
+    texts: Sequence[tuple[str, str]],
+    groups: Mapping[str, str],
+    count: int,
+    *,
+    rng: random.Random,
+) -> list[Row]:
+    """`count` pairs without a label of their own: a question and a text of the same topic group.
+
+    For a teacher to label; `stance` says neutral and means nothing. Two thirds stay within a group
+    of at least two questions or an unlabelled text; the rest take any text.
+    """
+    by_group: dict[str, list[str]] = {}
+    for topic, text in texts:
+        by_group.setdefault(groups.get(topic, topic), []).append(text)
+    made: list[Row] = []
+    misses = 0
+    if not any(text != row.text for row in questions for _, text in texts):
+        return made
+    while len(made) < count:
+        row = rng.choice(questions)
+        near = by_group.get(groups.get(row.topic, row.topic), [])
+        stays = near and len(made) % 3 and misses < _MOST_MISSES
+        text = rng.choice(near) if stays else rng.choice(texts)[1]
+        misses = misses + 1 if text == row.text else 0
+        if text != row.text:
+            made.append(
+                replace(row, id=f"cross-{len(made)}", text=text, stance="neutral", source="crossed")
+            )
+    return made

@@ -1,245 +1,282 @@
-"""From trained float weights to the bundled int8 ONNX folder, scored and with its card.
+"""From a run's float weights to an int8 ONNX folder in Hub layout, calibrated, scored, with a card.
 
-`python -m equipoise.train.export RUN --data DIR --out DIR` reads what `python -m equipoise.train`
-left in RUN. The temperature is fitted on one half of the held-out questions, the scores in the
-card are those of the other half.
+    OUT/config.json  tokenizer.json  onnx/model_quantized.onnx  README.md  SHA256SUMS
+
+Half of the held-out questions choose and fit the calibration; the scores are those of the other
+half. The folder is made beside OUT and takes its place file by file when all is done.
 """
 
-import argparse
 import hashlib
 import json
-import logging
 import shutil
 import tempfile
-import warnings
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from equipoise import __version__
+from equipoise._extras import require
+from equipoise.errors import InputError
 from equipoise.stance import ClassifierDetector
-from equipoise.train.__main__ import split_rows
-from equipoise.train.card import write_card
-from equipoise.train.data import LABELS, Row
-from equipoise.train.fit import Recipe
-from equipoise.train.score import Judged, fit_temperature, judge, summary
+from equipoise.stance.folder import position_limit, read_folder
+from equipoise.stance.runners import OnnxRunner, default_threads
+from equipoise.train import measure
+from equipoise.train.calibrate import Calibration
+from equipoise.train.card import card_text
+from equipoise.train.data import LABELS, Row, read_own
+from equipoise.train.encoder import Encoder
+from equipoise.train.float_detector import EncoderRunner
+from equipoise.train.quantize import Quantized, feed_forward_shape, quantize
+from equipoise.train.reading import Read, Reader
+from equipoise.train.record import Record, base_model, missing_history, read_record
+from equipoise.train.score import summary
+from equipoise.train.to_onnx import export_float, open_trained
 
-MAX_LENGTH = 192
-PER_SOURCE = 600
-FILES = ("config.json", "tokenizer.json", "onnx/model_quantized.onnx")
-
-
-def export_float(model: Any, path: Path) -> None:
-    """Write the float32 ONNX file, batch and length free."""
-    import torch
-
-    class Logits(torch.nn.Module):  # type: ignore[misc]  # torch is untyped to mypy here
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = model
-
-        def forward(self, input_ids: Any, attention_mask: Any) -> Any:
-            return self.inner(input_ids=input_ids, attention_mask=attention_mask).logits
-
-    ids = torch.ones(2, 9, dtype=torch.long) * 5
-    axes = {0: "batch", 1: "length"}
-    with warnings.catch_warnings():
-        # The tracing exporter is deprecated, and is the one that needs no further package.
-        warnings.simplefilter("ignore")
-        torch.onnx.export(
-            Logits().eval(),
-            (ids, torch.ones_like(ids)),
-            str(path),
-            dynamo=False,
-            opset_version=17,
-            input_names=["input_ids", "attention_mask"],
-            output_names=["logits"],
-            dynamic_axes={"input_ids": axes, "attention_mask": axes, "logits": {0: "batch"}},
-        )
+LENGTH = 192
+INT8, FLOAT = "onnx/model_quantized.onnx", "onnx/model.onnx"
+WIKI = "ibm_wiki_passages"
+COMPARED = 250
+"""Pairs at most on which int8 and float are compared."""
+NEGATED = 400
+"""Pairs at most that are asked again with "not"."""
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much is done, and how much there is."""
 
 
-BLOCK = 64
-"""Weights of a row that share a scale in the block-wise products."""
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a caller may choose.
 
-
-def quantize(source: Path, target: Path) -> None:
-    """Write the int8 file.
-
-    The second product of each feed-forward block gets block-wise int8 (`MatMulNBits`), for its
-    inputs have outliers that one scale for a whole tensor flattens: with dynamic quantization
-    everywhere 95% of labels agreed with the float model, with this 99% (docs/log.md). All other
-    products and the embedding tables get dynamic quantization, which is twice as fast.
-
-    `reduce_range` keeps weights to 7 bits: on processors without VNNI, 8-bit weights overflow the
-    16-bit sums of the multiply instruction, and labels would differ from machine to machine.
+    Attributes:
+        max_length: tokens of a pair, >= 1; None takes 192, or what training read if that is more,
+            within the model's positions.
+        float_too: also keep the float32 file.
+        cases: a file of further labelled cases (`id`, `kind`, `question`, `text`, `stance`).
+        history: a Markdown file that tells how the weights came about that the run began from;
+            needed where those are bundled ones.
+        base_model: the hub id of the first encoder; None where the run tells it.
+        threads: threads of one run of the model, >= 1; None takes the physical cores.
     """
-    import onnx
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-    from onnxruntime.quantization.matmul_nbits_quantizer import (
-        DefaultWeightOnlyQuantConfig,
-        MatMulNBitsQuantizer,
-    )
 
-    logging.getLogger().setLevel(logging.ERROR)
-    model = onnx.load(source)
-    products = [node.name for node in model.graph.node if node.op_type == "MatMul"]
-    blockwise = {name for name in products if name.endswith("/output/dense/MatMul")}
-    config = DefaultWeightOnlyQuantConfig(
-        block_size=BLOCK, is_symmetric=True, accuracy_level=4, bits=8
-    )
-    quantizer = MatMulNBitsQuantizer(
-        model,
-        block_size=BLOCK,
-        is_symmetric=True,
-        accuracy_level=4,
-        nodes_to_exclude=[name for name in products if name not in blockwise],
-        algo_config=config,
-    )
-    quantizer.process()
-    between = target.with_suffix(".part")
-    quantizer.model.save_model_to_file(str(between), use_external_data_format=False)
-    quantize_dynamic(
-        between, target, weight_type=QuantType.QInt8, per_channel=True, reduce_range=True
-    )
-    between.unlink()
+    max_length: int | None = None
+    float_too: bool = False
+    cases: Path | None = None
+    history: Path | None = None
+    base_model: str | None = None
+    threads: int | None = None
 
 
-def write_folder(run: Path, out: Path, *, temperature: float) -> None:
-    """Fill `out` in Hub layout from the float model in `run/model`; the card comes later."""
-    from transformers import AutoModelForSequenceClassification
+def export(
+    run: Path,
+    data: Path,
+    out: Path,
+    *,
+    choices: Choices | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Write the folder `out` from the run in `run`; returns the report, also in `run/export.json`.
 
-    model = AutoModelForSequenceClassification.from_pretrained(
-        run / "model", attn_implementation="eager"
-    ).eval()
-    (out / "onnx").mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        export_float(model, Path(scratch) / "float.onnx")
-        quantize(Path(scratch) / "float.onnx", out / FILES[2])
-        shutil.copy(Path(scratch) / "float.onnx", run / "float.onnx")
-    shutil.copy(run / "model" / "tokenizer.json", out / "tokenizer.json")
-    write_config(model.config, out, temperature=temperature)
+    Args:
+        run: what `train.run.train` left.
+        data: the data that the run was trained on.
+        out: the folder to write; files of an older export are replaced.
+        choices: see `Choices`.
+        progress: told of rows read.
+
+    Raises:
+        InputError: the run is not whole, the data are others, or something must be given.
+        DetectorError: the exported model fails.
+        MissingExtraError: the extra `train` is not installed.
+    """
+    choices = choices or Choices()
+    require("torch", extra="train")
+    record = read_record(run)
+    told = _told(record, choices)
+    held = record.held_rows(data)
+    encoder = open_trained(run / "model")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as scratch:
+        folder = Path(scratch)
+        kinds = write_model(encoder, folder, float_too=choices.float_too)
+        length = _length(encoder, record, choices.max_length)
+        write_config(encoder.model.config, folder, max_length=length, calibration=Calibration())
+        figures = _figures(encoder, folder, held, choices, length, progress)
+        report = {
+            "name": out.name,
+            "version": __version__,
+            **told,
+            "training": record.to_dict(),
+            "model": {**_sizes(folder / INT8, encoder, kinds), "max_length": length},
+            **figures,
+        }
+        (folder / "README.md").write_text(card_text(report), encoding="utf-8")
+        write_sums(folder)
+        _replace(folder, out)
+    (run / "export.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    return report
 
 
-def write_config(config: Any, out: Path, *, temperature: float) -> None:
-    """Write `config.json` and the checksums."""
-    data = {
+def _told(record: Record, choices: Choices) -> dict[str, Any]:
+    if choices.history is None and missing_history(record.recipe):
+        raise InputError(
+            f"the run went on from the bundled weights of {record.recipe.base!r}: name a Markdown "
+            "file that tells how those were trained (--history FILE.md)"
+        )
+    history = None if choices.history is None else choices.history.read_text("utf-8").strip()
+    return {
+        "base_model": base_model(record.recipe.base, choices.base_model),
+        "history": history,
+    }
+
+
+def write_model(encoder: Encoder, folder: Path, *, float_too: bool) -> Quantized:
+    """Write tokenizer and int8 file (and the float one, where asked for) into `folder`."""
+    (folder / "onnx").mkdir(parents=True, exist_ok=True)
+    encoder.tokenizer.save(str(folder / "tokenizer.json"))
+    export_float(encoder, folder / FLOAT)
+    shape = feed_forward_shape(encoder.model.config)
+    kinds = quantize(folder / FLOAT, folder / INT8, second=shape)
+    if not float_too:
+        (folder / FLOAT).unlink()
+    return kinds
+
+
+def write_config(config: Any, folder: Path, *, max_length: int, calibration: Calibration) -> None:
+    """Write `config.json`: the model's own settings, its labels, and what the detector reads."""
+    unwanted = ("_name_or_path", "transformers_version", "dtype", "torch_dtype")
+    own = {k: v for k, v in config.to_diff_dict().items() if k not in unwanted}
+    names = ("num_hidden_layers", "hidden_size", "vocab_size", "pad_token_id")
+    needed = {n: getattr(config, n, None) for n in (*names, "max_position_embeddings")}
+    settings = {
+        **own,
         "model_type": config.model_type,
-        "architectures": ["MPNetForSequenceClassification"],
+        **needed,
         "id2label": {str(index): label for index, label in enumerate(LABELS)},
         "label2id": {label: index for index, label in enumerate(LABELS)},
-        "num_hidden_layers": config.num_hidden_layers,
-        "hidden_size": config.hidden_size,
-        "vocab_size": config.vocab_size,
-        "pad_token_id": config.pad_token_id,
-        "max_position_embeddings": config.max_position_embeddings,
-        "equipoise": {"max_length": MAX_LENGTH, "temperature": temperature},
+        "equipoise": {"max_length": max_length, **calibration.settings()},
     }
-    (out / "config.json").write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-    digests = [(hashlib.sha256((out / name).read_bytes()).hexdigest(), name) for name in FILES]
-    lines = "".join(f"{digest}  {name}\n" for digest, name in digests)
-    (out / "SHA256SUMS").write_text(lines, encoding="utf-8")
+    (folder / "config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
 
-def halves(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """Rows of every other question (sorted by their hash), and the rest; capped per source."""
-    order = sorted(
-        {row.question for row in rows}, key=lambda q: hashlib.sha256(q.encode()).digest()
-    )
-    first = set(order[::2])
-    parts: tuple[list[Row], list[Row]] = ([], [])
-    taken: dict[tuple[bool, str], int] = {}
-    for row in sorted(rows, key=lambda r: hashlib.sha256(f"{r.source}{r.id}".encode()).digest()):
-        key = (row.question in first, row.source)
-        taken[key] = taken.get(key, 0) + 1
-        if taken[key] <= PER_SOURCE:
-            parts[0 if key[0] else 1].append(row)
-    return parts
-
-
-def agreement(run: Path, out: Path, judged: Sequence[Judged]) -> dict[str, float]:
-    """How often int8 and float give one label, and how far their probabilities lie apart."""
-    import torch
-    from tokenizers import Tokenizer
-    from transformers import AutoModelForSequenceClassification
-
-    model = AutoModelForSequenceClassification.from_pretrained(run / "model").eval()
-    tokenizer = Tokenizer.from_file(str(out / "tokenizer.json"))
-    temperature = json.loads((out / "config.json").read_text())["equipoise"]["temperature"]
-    same, gaps = 0, []
-    used = 0
-    with torch.inference_mode():
-        for item in judged:
-            ids = tokenizer.encode(item.row.question, item.row.text).ids
-            if len(ids) > MAX_LENGTH:  # longer texts are read in windows: nothing to compare with
-                continue
-            used += 1
-            logits = model(input_ids=torch.tensor([ids])).logits[0] / temperature
-            shares = torch.softmax(logits, dim=0).tolist()
-            same += LABELS[max(range(3), key=shares.__getitem__)] == item.label
-            gaps += [abs(a - b) for a, b in zip(shares, item.probabilities, strict=True)]
-    return {
-        "n": used,
-        "same_label": same / used,
-        "mean_probability_gap": sum(gaps) / len(gaps),
-        "largest_probability_gap": max(gaps),
-    }
-
-
-def main() -> None:
-    """Export, calibrate, score, write the card."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("run", type=Path)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--fold", type=int, default=0)
-    parser.add_argument("--cases", type=Path, default=None, help="target_aware.jsonl, if there")
-    arguments = parser.parse_args()
-    write_folder(arguments.run, arguments.out, temperature=1.0)
-    _, held = split_rows(arguments.data, fold=arguments.fold, seed=Recipe().seed)
-    fitting, testing = halves(held)
-    raw = judge(ClassifierDetector(arguments.out), fitting)
-    temperature = fit_temperature(raw)
-    config = json.loads((arguments.out / "config.json").read_text())
-    from types import SimpleNamespace
-
-    write_config(SimpleNamespace(**config), arguments.out, temperature=temperature)
-    judged = judge(ClassifierDetector(arguments.out), testing)
-    report = _report(judged, temperature)
-    report["agreement"] = agreement(arguments.run, arguments.out, judged[::6])
-    if arguments.cases is not None:
-        report["target_aware"] = summary(
-            judge(ClassifierDetector(arguments.out), _cases(arguments.cases))
-        )
-    (arguments.run / "report.json").write_text(json.dumps(report, indent=2) + "\n")
-    write_card(arguments.run, arguments.out, report)
-    print(json.dumps(report, indent=1))
-
-
-def _report(judged: Sequence[Judged], temperature: float) -> dict[str, Any]:
-    sources = sorted({item.row.source for item in judged})
-    papers_kind = [
-        item
-        for item in judged
-        if item.row.source == "procon20"
-        or (item.row.source == "ibm_wiki_passages" and item.row.stance == "neutral")
+def write_sums(folder: Path) -> None:
+    """Write `SHA256SUMS` over settings, tokenizer and model files (not the card)."""
+    names = [
+        *("config.json", "tokenizer.json"),
+        *(n for n in (INT8, FLOAT) if (folder / n).is_file()),
     ]
+    sums = [f"{hashlib.sha256((folder / n).read_bytes()).hexdigest()}  {n}\n" for n in names]
+    (folder / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
+
+
+def _length(encoder: Encoder, record: Record, given: int | None) -> int:
+    config = encoder.model.config
+    limit = position_limit(config.to_dict(), encoder.pad_id)
+    wanted = max(LENGTH, record.recipe.max_length) if given is None else given
+    if not 1 <= wanted <= limit and given is not None:
+        raise InputError(f"max_length must lie in 1..{limit} for this model, got {given}")
+    return min(wanted, limit)
+
+
+def _figures(
+    encoder: Encoder,
+    folder: Path,
+    held: Sequence[Row],
+    choices: Choices,
+    length: int,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    """Calibrate, write the final config.json, and score the model as shipped."""
+    runner = OnnxRunner(folder / INT8, threads=choices.threads or default_threads())
+    reader = Reader(read_folder(folder), encoder.pairs, runner)
+
+    def read(stage: str, rows: Sequence[Row], by: Reader = reader) -> list[Read]:
+        step = None if progress is None else lambda done, total: progress(stage, done, total)
+        return by.read(rows, progress=step)
+
+    fitting, testing = measure.halves(held)
+    calibration, chosen = measure.calibrated(read("calibrating", fitting))
+    write_config(encoder.model.config, folder, max_length=length, calibration=calibration)
+    scored = read("scoring", testing)
+    _check_shipped(folder, scored[:8], calibration)
+    wiki = read("scoring", [row for row in held if row.source == WIKI])
+    cases = [] if choices.cases is None else read("cases", read_cases(choices.cases))
+    whole = [item for item in scored if len(item.logits) == 1 and not item.negated]
+    compared = whole[:: -(-len(whole) // COMPARED) or 1]
+    real = Reader(read_folder(folder), encoder.pairs, EncoderRunner(encoder))
     return {
-        "temperature": temperature,
-        "paper_kind": summary(papers_kind),
-        "sources": {
-            source: summary([item for item in judged if item.row.source == source])
-            for source in sources
-        },
-        "all": summary(judged),
+        "calibration": chosen,
+        "held_out": measure.held_out(scored, calibration),
+        "wiki": measure.whole_source(wiki, WIKI, calibration),
+        "own_test": measure.own_test(read("own test", read_own("test")), calibration),
+        "negated_by_rule": measure.negation_swaps(
+            scored[:NEGATED], calibration, lambda rows: read("negated", rows)
+        ),
+        "target_aware": summary([item.judged(calibration) for item in cases]) if cases else None,
+        "agreement": measure.agreement(
+            compared,
+            read("comparing", [item.row for item in compared], real),
+            calibration,
+        ),
     }
 
 
-def _cases(path: Path) -> list[Row]:
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return [
-        Row(str(r["id"]), r["kind"], r["question"], r["question"], r["text"], r["stance"], "cases")
-        for r in rows
-    ]
+def _check_shipped(folder: Path, reads: Sequence[Read], calibration: Calibration) -> None:
+    """That the detector gives what the figures are made of."""
+    detector = ClassifierDetector(folder)
+    for item in reads:
+        score = detector.detect(item.row.question, [item.row.text])[0]
+        given = (score.con, score.neutral, score.pro)
+        expected = item.probabilities(calibration)
+        assert all(abs(a - b) < 1e-4 for a, b in zip(given, expected, strict=True)), item.row.id
 
 
-if __name__ == "__main__":
-    main()
+def read_cases(path: Path) -> list[Row]:
+    """Cases as rows, the kind as topic.
+
+    Raises:
+        InputError: the file cannot be read or a line is not a case.
+    """
+    try:
+        lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        return [
+            Row(
+                str(c["id"]),
+                c["kind"],
+                c["question"],
+                c["question"],
+                c["text"],
+                c["stance"],
+                "cases",
+            )
+            for c in lines
+        ]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} must be JSON Lines of labelled cases: {error!r}") from error
+
+
+def _sizes(file: Path, encoder: Encoder, kinds: Quantized) -> dict[str, Any]:
+    config = encoder.model.config
+    packer, packed = zlib.compressobj(6), 0
+    with file.open("rb") as content:
+        while part := content.read(1 << 20):
+            packed += len(packer.compress(part))
+    return {
+        "model_type": config.model_type,
+        "layers": config.num_hidden_layers,
+        "vocabulary": config.vocab_size,
+        "bytes": file.stat().st_size,
+        "compressed_bytes": packed + len(packer.flush()),
+        "blockwise_products": kinds.blockwise,
+        "dynamic_products": kinds.dynamic,
+        "pair": " ".join(encoder.tokenizer.encode("question", "passage").tokens),
+    }
+
+
+def _replace(folder: Path, out: Path) -> None:
+    """Move the files of `folder` into `out`; an old float file does not stay beside a new model."""
+    (out / "onnx").mkdir(parents=True, exist_ok=True)
+    (out / FLOAT).unlink(missing_ok=True)
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        shutil.move(file, out / file.relative_to(folder))

@@ -1,198 +1,169 @@
-"""One training run of a pair classifier, with checkpoints that a stopped run continues from."""
+"""One pass of training, with checkpoints that a stopped run continues from."""
 
+import hashlib
 import json
 import math
 import random
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer
 
-from equipoise.errors import InputError
-from equipoise.train.data import LABELS, Row
+from equipoise.train.batches import Example, batches, collate
+from equipoise.train.encoder import Encoder
+from equipoise.train.recipe import Recipe
 
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """The knobs of one run.
-
-    `batch_tokens` bounds the padded tokens of one step; `max_length` counts tokens of the pair,
-    the question whole and the document cut. `bfloat16` runs the matrix products in that type
-    (weights stay float32): twice as fast on processors with AVX-512 BF16, slower on others.
-    """
-
-    learning_rate: float = 3e-5
-    weight_decay: float = 0.01
-    warmup_share: float = 0.06
-    label_smoothing: float = 0.05
-    batch_tokens: int = 1_536
-    max_length: int = 144
-    epochs: int = 1
-    seed: int = 20260831
-    checkpoint_minutes: float = 8.0
-    bfloat16: bool = True
+Progress = Callable[[int, int, float], None]
+"""Called with (step, steps, mean loss of the steps since the last call)."""
+LOG_EVERY = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """Token ids of one pair and the index of its label in `LABELS`."""
-
-    ids: tuple[int, ...]
-    label: int
-
-
-def token_id(tokenizer: Tokenizer, token: str) -> int:
-    """The id of a special token.
-
-    Raises:
-        InputError: the tokenizer has no such token.
-    """
-    found = tokenizer.token_to_id(token)
-    if found is None:
-        raise InputError(f"the tokenizer must have the token {token!r}, as MPNet's has")
-    return int(found)
-
-
-def encode(rows: Sequence[Row], tokenizer: Tokenizer, *, max_length: int) -> list[Example]:
-    """Examples of `rows`, in order, cut to `max_length` tokens at the end of the document."""
-    pairs = tokenizer.encode_batch([(row.question, row.text) for row in rows])
-    end = token_id(tokenizer, "</s>")
-    return [
-        Example(
-            tuple(pair.ids if len(pair.ids) <= max_length else [*pair.ids[: max_length - 1], end]),
-            LABELS.index(row.stance),
-        )
-        for pair, row in zip(pairs, rows, strict=True)
-    ]
-
-
-def batches(
-    examples: Sequence[Example], *, batch_tokens: int, rng: random.Random
-) -> list[list[Example]]:
-    """Batches of like length, each within `batch_tokens` padded tokens, in random order."""
-    # The noise keeps the members of a batch changing from epoch to epoch.
-    order = sorted(examples, key=lambda example: len(example.ids) + rng.uniform(0, 8))
-    made: list[list[Example]] = [[]]
-    for example in order:
-        longest = max([len(example.ids), *(len(other.ids) for other in made[-1])])
-        if made[-1] and longest * (len(made[-1]) + 1) > batch_tokens:
-            made.append([])
-        made[-1].append(example)
-    rng.shuffle(made)
-    return made
-
-
-def collate(
-    batch: Sequence[Example], *, pad_id: int
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """(ids, mask, labels): int64 of shape (n, longest), (n, longest), (n,)."""
-    longest = max(len(example.ids) for example in batch)
-    ids = torch.full((len(batch), longest), pad_id, dtype=torch.int64)
-    mask = torch.zeros((len(batch), longest), dtype=torch.int64)
-    for row, example in enumerate(batch):
-        ids[row, : len(example.ids)] = torch.tensor(example.ids)
-        mask[row, : len(example.ids)] = 1
-    return ids, mask, torch.tensor([example.label for example in batch])
-
-
-def _schedule(step: int, total: int, warmup_share: float) -> float:
-    warmup = max(1, int(total * warmup_share))
-    return step / warmup if step < warmup else max(0.0, (total - step) / max(1, total - warmup))
+def device() -> torch.device:
+    """The GPU where there is one, else the processor."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def fit(
-    model: Any,
+    encoder: Encoder,
     examples: Sequence[Example],
     recipe: Recipe,
     folder: Path,
     *,
-    pad_id: int,
+    progress: Progress | None = None,
 ) -> None:
-    """Train `model` in place; write `log.jsonl` and `checkpoint.pt` under `folder`.
+    """Train the model in place; write `log.jsonl` and `checkpoint.pt` under `folder`.
 
-    A run that finds a checkpoint of the same recipe and data size goes on from its step.
+    A run that finds a checkpoint of the same recipe and examples goes on from its step. The plan of
+    batches depends on the seed alone, so it is the same plan.
     """
     torch.manual_seed(recipe.seed)
     torch.set_flush_denormal(True)  # vanishing optimizer moments are slow to compute with
-    rng = random.Random(recipe.seed)
-    plan = [
-        batch
-        for _ in range(recipe.epochs)
-        for batch in batches(examples, batch_tokens=recipe.batch_tokens, rng=rng)
-    ]
-    decay = [p for p in model.parameters() if p.ndim >= 2]
-    plain = [p for p in model.parameters() if p.ndim < 2]
-    optimizer = torch.optim.AdamW(  # fused: one pass over memory a step
-        [
-            {"params": decay, "weight_decay": recipe.weight_decay},
-            {"params": plain, "weight_decay": 0.0},
-        ],
-        lr=recipe.learning_rate,
-        fused=True,
-    )
-    scheduler = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: _schedule(step, len(plan), recipe.warmup_share)
-    )
-    key = {"recipe": asdict(recipe), "examples": len(examples), "steps": len(plan)}
+    plan = _plan(examples, recipe)
+    where = device()
+    model = encoder.model.to(where)
+    optimizer, scheduler = _optimizer(model, recipe, len(plan))
+    key = {"recipe": recipe.to_dict(), "examples": len(examples), "steps": len(plan)}
+    key["digest"] = _digest(examples)
     checkpoint = folder / "checkpoint.pt"
-    start = 0
-    if checkpoint.exists():
-        state = torch.load(checkpoint, weights_only=True)
-        if state["key"] == json.dumps(key):
-            model.load_state_dict(state["model"])
-            optimizer.load_state_dict(state["optimizer"])
-            scheduler.load_state_dict(state["scheduler"])
-            start = state["step"]
     folder.mkdir(parents=True, exist_ok=True)
+    parts = (model, optimizer, scheduler)
+    start = _restored(checkpoint, parts, json.dumps(key))
     model.train()
     began = saved = time.monotonic()
     losses: list[float] = []
+    tokens = 0
     with (folder / "log.jsonl").open("a", encoding="utf-8") as log:
-        log.write(json.dumps({"event": "start", "step": start, **key}) + "\n")
+        log.write(json.dumps({"event": "start", "step": start, "device": str(where), **key}) + "\n")
         for step, batch in enumerate(plan[start:], start=start + 1):
-            ids, mask, labels = collate(batch, pad_id=pad_id)
-            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=recipe.bfloat16):
-                logits = model(input_ids=ids, attention_mask=mask).logits.float()
-            loss = torch.nn.functional.cross_entropy(
-                logits, labels, label_smoothing=recipe.label_smoothing
-            )
-            loss.backward()
+            losses.append(_step(encoder, batch, recipe, where))
+            tokens += sum(len(example.pair.ids) for example in batch)
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             scheduler.step()
             optimizer.zero_grad(set_to_none=True)
-            losses.append(loss.item())
             now = time.monotonic()
-            if step % 20 == 0 or step == len(plan):
+            if step % LOG_EVERY == 0 or step == len(plan):
                 mean = math.fsum(losses) / len(losses)
                 losses.clear()
-                log.write(
-                    json.dumps(
-                        {
-                            "step": step,
-                            "loss": round(mean, 4),
-                            "seconds": round(now - began),
-                        }
-                    )
-                    + "\n"
-                )
+                entry = {"step": step, "loss": round(mean, 4), "seconds": round(now - began, 1)}
+                log.write(json.dumps({**entry, "tokens": tokens}) + "\n")
                 log.flush()
+                if progress is not None:
+                    progress(step, len(plan), mean)
             if now - saved > recipe.checkpoint_minutes * 60:
                 saved = now
-                part = checkpoint.with_suffix(".part")
-                torch.save(
-                    {
-                        "key": json.dumps(key),
-                        "step": step,
-                        "model": model.state_dict(),
-                        "optimizer": optimizer.state_dict(),
-                        "scheduler": scheduler.state_dict(),
-                    },
-                    part,
-                )
-                part.replace(checkpoint)
+                _save(checkpoint, parts, json.dumps(key), step)
+    _save(checkpoint, parts, json.dumps(key), len(plan))
     model.eval()
+
+
+def plan_steps(examples: Sequence[Example], recipe: Recipe) -> int:
+    """How many steps `fit` takes."""
+    return len(_plan(examples, recipe))
+
+
+def _plan(examples: Sequence[Example], recipe: Recipe) -> list[list[Example]]:
+    rng = random.Random(recipe.seed)
+    return [
+        batch
+        for _ in range(recipe.epochs)
+        for batch in batches(examples, rows=recipe.batch_rows, tokens=recipe.batch_tokens, rng=rng)
+    ]
+
+
+def _digest(examples: Sequence[Example]) -> str:
+    """Tells one set of examples from another: a checkpoint is for these and no others."""
+    digest = hashlib.sha256()
+    for example in examples:
+        digest.update(example.pair.ids.tobytes())
+        digest.update(repr(example.target).encode())
+    return digest.hexdigest()[:16]
+
+
+def _optimizer(model: Any, recipe: Recipe, steps: int) -> tuple[Any, Any]:
+    trained = [p for p in model.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": recipe.weight_decay},
+        {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
+    ]
+    # fused: one pass over memory a step
+    optimizer = torch.optim.AdamW(groups, lr=recipe.learning_rate, fused=True)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: schedule(step, steps, recipe.warmup_share)
+    )
+    return optimizer, scheduler
+
+
+def schedule(step: int, steps: int, warmup_share: float) -> float:
+    """The share of the learning rate at a step: up in a line, then down in a line to 0.
+
+    >>> [round(schedule(step, 10, 0.2), 2) for step in (0, 1, 2, 6, 10)]
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
+    warmup = max(1, int(steps * warmup_share))
+    return step / warmup if step < warmup else max(0.0, (steps - step) / max(1, steps - warmup))
+
+
+def _step(encoder: Encoder, batch: Sequence[Example], recipe: Recipe, where: torch.device) -> float:
+    """The loss of one batch, its gradients left in the model."""
+    inputs, targets, weights = collate(batch, pad_id=encoder.pad_id)
+    given = {"input_ids": inputs.ids, "attention_mask": inputs.mask}
+    if encoder.segments:
+        given["token_type_ids"] = inputs.types
+    tensors = {name: torch.from_numpy(values).to(where) for name, values in given.items()}
+    with torch.autocast(where.type, dtype=torch.bfloat16, enabled=recipe.bfloat16):
+        logits = encoder.model(**tensors).logits
+    losses = torch.nn.functional.cross_entropy(
+        logits.float(), torch.from_numpy(targets).to(where), reduction="none"
+    )
+    loss = (losses * torch.from_numpy(weights).to(where)).mean()
+    loss.backward()
+    return float(loss.item())
+
+
+def _restored(checkpoint: Path, parts: tuple[Any, ...], key: str) -> int:
+    """The step that the checkpoint was saved at, its states put into `parts`; 0 without one."""
+    if not checkpoint.exists():
+        return 0
+    state = torch.load(checkpoint, weights_only=True, map_location=device())
+    if state["key"] != key:
+        return 0
+    for part, saved in zip(parts, state["parts"], strict=True):
+        part.load_state_dict(saved)
+    if "rng" in state:  # without it, dropout draws other numbers than an unbroken run
+        torch.set_rng_state(state["rng"]["cpu"].cpu())
+        if "cuda" in state["rng"] and torch.cuda.is_available():
+            torch.cuda.set_rng_state(state["rng"]["cuda"].cpu())
+    return int(state["step"])
+
+
+def _save(checkpoint: Path, parts: tuple[Any, ...], key: str, step: int) -> None:
+    part = checkpoint.with_suffix(".part")
+    rng = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        rng["cuda"] = torch.cuda.get_rng_state()
+    states = [part.state_dict() for part in parts]
+    torch.save({"key": key, "step": step, "parts": states, "rng": rng}, part)
+    part.replace(checkpoint)

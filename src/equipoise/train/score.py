@@ -75,24 +75,3 @@ def calibration_error(judged: Sequence[Judged]) -> float:
     return sum(
         abs(math.fsum(top for top, _ in group) - sum(hit for _, hit in group)) for group in bins
     ) / max(1, len(judged))
-
-
-def fit_temperature(judged: Sequence[Judged]) -> float:
-    """The temperature in [0.5, 4] with the least negative log likelihood, by golden section.
-
-    `judged` must come from a detector of temperature 1. Source: Guo et al. 2017, section 4.2.
-    """
-
-    def loss(temperature: float) -> float:
-        total = 0.0
-        for item in judged:
-            logs = [math.log(max(p, 1e-9)) / temperature for p in item.probabilities]
-            norm = math.log(math.fsum(math.exp(value - max(logs)) for value in logs)) + max(logs)
-            total += norm - logs[LABELS.index(item.row.stance)]
-        return total
-
-    low, high, ratio = 0.5, 4.0, (math.sqrt(5) - 1) / 2
-    while high - low > 1e-3:
-        left, right = high - ratio * (high - low), low + ratio * (high - low)
-        low, high = (low, right) if loss(left) < loss(right) else (left, high)
-    return round((low + high) / 2, 3)
