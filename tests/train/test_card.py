@@ -45,7 +45,7 @@ def report(**changes: Any) -> dict[str, Any]:
             "vocabulary": 9_999,
             "bytes": 23_400_000,
             "compressed_bytes": 17_100_000,
-            "blockwise_products": 6,
+            "scaled_products": 12,
             "dynamic_products": 30,
             "pair": "[CLS] question [SEP] passage [SEP]",
             "max_length": 192,
@@ -138,9 +138,9 @@ def test_what_came_before_is_quoted() -> None:
     assert "## What came before" not in card_text(report())
 
 
-def test_a_model_without_blockwise_products_says_dynamic() -> None:
+def test_a_model_without_scaled_products_says_dynamic() -> None:
     found = report()
-    found["model"]["blockwise_products"] = 0
+    found["model"]["scaled_products"] = 0
     assert "compressed; int8, dynamic |" in card_text(found)
 
 

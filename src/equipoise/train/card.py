@@ -154,14 +154,14 @@ def _facts(report: dict[str, Any]) -> str:
         )
     warm_up = f"warm-up on {training['warm_up_examples']:,} inference pairs, then "
     warm_up = warm_up if training["warm_up_examples"] else ""
-    blocks = model["blockwise_products"]
-    kinds = f"block-wise for {blocks} second feed-forward products, dynamic for the others"
+    scaled = model["scaled_products"]
+    kinds = f"dynamic, the inputs of {scaled} feed-forward products scaled token by token"
     rows = {
         "Starting weights": start,
         "Architecture": f"{model['model_type']}, {model['layers']} layers",
         "Vocabulary": f"{model['vocabulary']:,} pieces" + _trimmed(recipe),
         "Size": f"{model['bytes'] / 1e6:.1f} MB, {model['compressed_bytes'] / 1e6:.1f} MB "
-        f"compressed; int8, {kinds if blocks else 'dynamic'}",
+        f"compressed; int8, {kinds if scaled else 'dynamic'}",
         "Input": f"`{model['pair']}`, {model['max_length']} tokens; longer passages are read in "
         "windows",
         "Training": f"{warm_up}{_times(recipe['epochs'])} over {training['examples']:,} rows; "

@@ -137,7 +137,7 @@ def write_model(encoder: Encoder, folder: Path, *, float_too: bool) -> Quantized
     encoder.tokenizer.save(str(folder / "tokenizer.json"))
     export_float(encoder, folder / FLOAT)
     shape = feed_forward_shape(encoder.model.config)
-    kinds = quantize(folder / FLOAT, folder / INT8, second=shape)
+    kinds = quantize(folder / FLOAT, folder / INT8, feed_forward=shape)
     if not float_too:
         (folder / FLOAT).unlink()
     return kinds
@@ -268,7 +268,7 @@ def _sizes(file: Path, encoder: Encoder, kinds: Quantized) -> dict[str, Any]:
         "vocabulary": config.vocab_size,
         "bytes": file.stat().st_size,
         "compressed_bytes": packed + len(packer.flush()),
-        "blockwise_products": kinds.blockwise,
+        "scaled_products": kinds.scaled,
         "dynamic_products": kinds.dynamic,
         "pair": " ".join(encoder.tokenizer.encode("question", "passage").tokens),
     }
