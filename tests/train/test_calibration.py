@@ -53,11 +53,17 @@ def test_a_known_temperature_is_recovered(temperature: float) -> None:
 
 
 def test_a_known_temperature_and_bias_are_recovered() -> None:
-    logits, labels = drawn(6_000, 1.6, (0.5, -0.8, 0.3))
+    logits, labels = drawn(6_000, 1.6, (0.5, 0.0, -0.5))
     found = fit_calibration(logits, labels, with_bias=True)
     assert found.temperature == pytest.approx(1.6, rel=0.08)
-    assert found.bias == pytest.approx((0.5, -0.8, 0.3), abs=0.1)
-    assert sum(found.bias) == pytest.approx(0, abs=2e-3)
+    assert found.bias == pytest.approx((0.5, 0.0, -0.5), abs=0.1)
+
+
+def test_a_bias_never_moves_neutral_whatever_its_share() -> None:
+    logits, labels = drawn(4_000, 1.0, (0.2, -2.0, -0.2))
+    con, neutral, pro = fit_calibration(logits, labels, with_bias=True).bias
+    assert (neutral, con) == (0.0, -pro)
+    assert con == pytest.approx(0.2, abs=0.1)
 
 
 @pytest.mark.parametrize("with_bias", [False, True])
@@ -85,7 +91,7 @@ def test_no_other_temperature_near_the_fitted_one_has_less_loss() -> None:
     for step in (-0.1, 0.1):
         assert loss(best) < loss(Calibration(best.temperature + step, best.bias))
         con, neutral, pro = best.bias
-        assert loss(best) < loss(Calibration(best.temperature, (con + step, neutral, pro)))
+        assert loss(best) < loss(Calibration(best.temperature, (con - step, neutral, pro + step)))
 
 
 def test_a_fit_without_rows_is_an_input_error() -> None:
@@ -94,9 +100,9 @@ def test_a_fit_without_rows_is_an_input_error() -> None:
 
 
 def test_the_bias_is_kept_where_it_helps_on_questions_it_was_not_fitted_on() -> None:
-    found, told = calibrated(reads(*drawn(1_500, 1.5, (0.9, -1.2, 0.3))))
+    found, told = calibrated(reads(*drawn(1_500, 1.5, (0.9, 0.0, -0.9))))
     assert told["kept"] == "temperature and bias"
-    assert found.bias == pytest.approx((0.9, -1.2, 0.3), abs=0.25)
+    assert found.bias == pytest.approx((0.9, 0.0, -0.9), abs=0.25)
     losses = told["cross_fitted_loss"]
     assert losses["temperature and bias"] < losses["temperature"]
 

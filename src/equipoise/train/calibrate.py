@@ -1,8 +1,10 @@
-"""Calibration: one temperature, or a temperature and a bias for each output; chosen, then fitted.
+"""Calibration: a temperature, or a temperature and a bias between pro and con; chosen, then fitted.
 
 Both are multinomial regressions on the logits, so both losses are convex and Newton's method ends
 in a few steps. Source: Guo et al. 2017, section 4.2 (temperature and vector scaling; here one
-temperature for all outputs); the choice by cross-fitting is ours.
+temperature for all outputs); the choice by cross-fitting is ours, and so is the narrow bias:
+held-out rows have few neutral texts and a retriever's list has many, so a bias on `neutral` would
+learn the share of the wrong world. Pro and con are about equally many in both.
 """
 
 import math
@@ -20,6 +22,8 @@ Floats = npt.NDArray[np.float64]
 Probabilities = tuple[float, float, float]
 COLDEST, HOTTEST = 0.5, 4.0
 _STEPS = 50
+_SIDES = np.array([[-1.0], [0.0], [1.0]])
+"""Con, neutral, pro: what one unit of bias adds to each output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +56,9 @@ class Calibration:
 def fit_calibration(logits: Floats, truth: Sequence[int], *, with_bias: bool) -> Calibration:
     """The temperature, and with `with_bias` the bias, of the least negative log likelihood.
 
-    A weak prior (a normal one of deviation 1 on 1 / temperature about 1 and on each bias about 0,
+    A weak prior (a normal one of deviation 1 on 1 / temperature about 1 and on the bias about 0,
     worth about one row each) keeps the fit finite where a class is missing or all rows are right.
-    The bias has mean 0, for a number added to all three changes nothing.
+    The bias is (-b, 0, b): it moves rows between con and pro alone.
 
     Args:
         logits: float64 of shape (n, 3); a constant added to a row changes nothing.
@@ -67,9 +71,9 @@ def fit_calibration(logits: Floats, truth: Sequence[int], *, with_bias: bool) ->
     if not len(logits):
         raise InputError("a calibration needs at least one held-out row, got none")
     classes = len(LABELS)
-    features = np.zeros((len(logits), classes, 1 + classes * with_bias))
+    features = np.zeros((len(logits), classes, 1 + with_bias))
     features[:, :, 0] = logits - logits.mean(axis=1, keepdims=True)
-    features[:, :, 1:] = np.eye(classes)[:, : classes * with_bias]
+    features[:, :, 1:] = _SIDES[:, : int(with_bias)]
     prior = np.zeros(features.shape[2])
     prior[0] = 1.0
     found = _newton(features, np.zeros(features.shape[:2]), truth, prior)
@@ -77,8 +81,8 @@ def fit_calibration(logits: Floats, truth: Sequence[int], *, with_bias: bool) ->
     if scale != found[0] and with_bias:  # at the bound the bias has another optimum
         offset = features[:, :, 0] * scale
         found[1:] = _newton(features[:, :, 1:], offset, truth, prior[1:])
-    bias = found[1:] - found[1:].mean() if with_bias else found[1:]
-    return Calibration(round(1 / scale, 3), tuple(round(float(value), 3) for value in bias))
+    between = _SIDES @ found[1:] if with_bias else found[1:]
+    return Calibration(round(1 / scale, 3), tuple(round(float(value), 3) for value in between))
 
 
 def _newton(features: Floats, offset: Floats, truth: Sequence[int], prior: Floats) -> Floats:
