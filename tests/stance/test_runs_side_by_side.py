@@ -13,7 +13,7 @@ from equipoise.errors import DetectorError
 from equipoise.stance import ClassifierDetector
 from equipoise.stance.pair_model import Limits, PairModel
 from equipoise.stance.pairs import Batch, PairTokenizer
-from equipoise.stance.runners import Logits, run_batches
+from equipoise.stance.runners import Logits, int8_sums_are_exact, run_batches
 
 QUESTION = "Should X be legal?"
 TEXTS = [
@@ -123,3 +123,22 @@ def test_a_broken_output_is_named_from_a_worker_thread(make_folder: Callable[...
     with pytest.raises(DetectorError, match="text 2 got"):
         detector.detect(QUESTION, ["good", "bad", "nan", "good"])
     assert detector.detect(QUESTION, ["good"])[0].label.value == "pro"
+
+
+@pytest.mark.parametrize(
+    ("machine", "features", "exact"),
+    [
+        ("x86_64", "flags : sse2 avx2 avx512_vnni", True),
+        ("AMD64", "flags : avx2 avx_vnni", True),
+        ("x86_64", "flags : sse2 avx2 avx512f", False),
+        ("x86_64", None, False),  # no such file: not Linux
+        ("aarch64", None, True),
+    ],
+)
+def test_the_exact_int8_sums_are_asked_for_where_the_fast_ones_may_overflow(
+    machine, features, exact, tmp_path
+):
+    path = tmp_path / "cpuinfo"
+    if features is not None:
+        path.write_text(features)
+    assert int8_sums_are_exact(machine=machine, cpuinfo=path) is exact

@@ -87,9 +87,8 @@ class LazyScores(Sequence[StanceScore]):
             is needed (so that a model is loaded only when it is used).
         question: passed to the detector as it is.
         texts: in retrieval order.
-        batch: texts a call, >= 1; None takes the detector's own `lazy_batch` where it has one (1
-            for a model that reads one text a run anyway, so that no label is read in vain),
-            else 8.
+        batch: texts a call, >= 1; None takes the detector's own `lazy_batch` where it has one (the
+            number of threads for a model that reads texts side by side), else 8.
         same_as: index of a copy -> index of the text whose label it shares.
 
     Raises:

@@ -73,8 +73,11 @@ class LocalDetector(ABC):
 
     @property
     def lazy_batch(self) -> int:
-        """1 for a model that is run one window at a time, else 8; loads the model."""
-        return 1 if self._loaded().alone else LAZY_BATCH
+        """As many as threads for a model that runs texts side by side, else 8; loads the model.
+
+        A call of so many takes as long as a call of one, so a label read in vain costs no time.
+        """
+        return self._threads() if self._loaded().alone else LAZY_BATCH
 
     def warm_up(self) -> None:
         """Load tokenizer and weights now, if they are not loaded.

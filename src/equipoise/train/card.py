@@ -4,6 +4,7 @@ from importlib.metadata import version
 from typing import Any
 
 from equipoise.errors import InputError
+from equipoise.stance.folder import bundled_names
 
 LICENCES = {
     "procon20": "MIT",
@@ -148,10 +149,14 @@ def _facts(report: dict[str, Any]) -> str:
     base = report["base_model"]
     start = f"`{base}` ({BASE_LICENCES.get(base, 'licence: see its card')})"
     if report["history"]:
-        start = (
-            f"the weights of the detector `{recipe['base']}` as an earlier version of this "
-            f"package bundled them, read back from int8; they began from {start}"
+        named = recipe["base"] in bundled_names()
+        earlier = (
+            f"the weights of the detector `{recipe['base']}` as an earlier version of this package "
+            "bundled them, read back from int8"
+            if named
+            else "the weights of an earlier run (see below)"
         )
+        start = f"{earlier}; they began from {start}"
     warm_up = f"warm-up on {training['warm_up_examples']:,} inference pairs, then "
     warm_up = warm_up if training["warm_up_examples"] else ""
     scaled = model["scaled_products"]

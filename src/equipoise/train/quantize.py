@@ -36,7 +36,7 @@ def quantize(source: Path, target: Path, *, feed_forward: tuple[int, int] | None
     (`MatMulNBits`) was, and a quarter faster (docs/log.md).
 
     Weights have all 8 bits. Subtle: on processors without VNNI such weights can overflow the 16-bit
-    sums of the multiply instruction, so `OnnxRunner` asks for the exact, slower one there. Seven
+    sums of the multiply instruction, so there `OnnxRunner` asks for the exact, slower one. Seven
     bits (`reduce_range`) need no such care, and lose what a second training changed: its steps are
     smaller than theirs, and rounding leads back to the weights it began from (docs/log.md).
 
