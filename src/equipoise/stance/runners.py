@@ -116,12 +116,12 @@ class OnnxRunner:
     the C library); pre-packed weights cost 12 MB and save a tenth of the time. So: arena on,
     packing on, spinning off (spinning threads also slow whatever shares the processor).
 
-    No more runs go on at once than there are cores: sixteen callers would otherwise take 200 MB
+    No more runs go on at once than the cores hold: sixteen callers would otherwise take 200 MB
     more and finish no sooner.
 
     Args:
         path: the model file.
-        threads: threads of one run, >= 1; runs side by side share them.
+        threads: threads of one run, >= 1; a model that is run text by text takes one a run.
 
     Raises:
         DetectorError: the file is no model that ONNX Runtime can load, or it wants other inputs
@@ -133,7 +133,8 @@ class OnnxRunner:
         options = onnxruntime.SessionOptions()
         self._alone = _scales_by_batch(path)
         # Texts that are run alone take a thread each, side by side (`run_batches`).
-        options.intra_op_num_threads = 1 if self._alone else threads
+        each = 1 if self._alone else threads
+        options.intra_op_num_threads = each
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -145,7 +146,7 @@ class OnnxRunner:
             )
         except Exception as error:  # ONNX Runtime's errors have no common class
             raise DetectorError(f"{path} must be an ONNX model that loads: {error}") from error
-        self._room = threading.BoundedSemaphore(usable_cores())
+        self._room = threading.BoundedSemaphore(max(1, usable_cores() // each))
         self._inputs = [given.name for given in self._session.get_inputs()]
         known = {"input_ids", "attention_mask", "token_type_ids"}
         if not {"input_ids"} <= set(self._inputs) <= known:

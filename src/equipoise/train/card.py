@@ -101,8 +101,8 @@ The texts are not part of the package.
 ## Limits
 
 - English. One fold of {folds} was measured, not all: the other folds may be easier or harder.
-- Trained on debate texts: a passage that supports a side by praising its alternative, irony, and
-  texts that sum up both sides are often labelled wrongly.
+- Trained on debate texts: the kinds under "Turned round and tricky" with a low accuracy, and
+  irony, are often labelled wrongly.
 - A plainly negated question ("Should X not be legal?") is turned round by rule before the model reads
   it, so that pro and con swap exactly; other negations are left to the model.
 - `neutral` means that the model sees no side taken, not that a text is fair or true.

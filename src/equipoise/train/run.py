@@ -25,7 +25,7 @@ from equipoise.train.batches import (
 )
 from equipoise.train.data import Row
 from equipoise.train.encoder import Encoder, freeze, load_encoder, trim
-from equipoise.train.fit import Progress, fit, plan_steps
+from equipoise.train.fit import fit, plan_steps
 from equipoise.train.mixture import Mixture, build
 from equipoise.train.recipe import Recipe
 from equipoise.train.teach import taught
@@ -72,7 +72,6 @@ def train(
     fold: int | None = 0,
     folds: int = 6,
     warm_start: Path | None = None,
-    progress: Progress | None = None,
     watcher: Watcher | None = None,
 ) -> Mixture:
     """Train by `recipe` and leave the model in `out/model`; returns the rows it used.
@@ -84,8 +83,7 @@ def train(
         fold: the fold held out, or None.
         folds: how many folds there are.
         warm_start: another run's folder whose warmed-up encoder is taken instead of a warm-up.
-        progress: told of every twentieth step.
-        watcher: told of that too, and of rows and stages.
+        watcher: told of rows, stages and every twentieth step.
 
     Raises:
         InputError: the folder holds a run of another recipe, or data, encoder or the run to start
@@ -94,43 +92,37 @@ def train(
     check_warm_start(warm_start)
     claim(out, recipe, fold=fold, folds=folds)
     mixture = build(data, recipe, fold=fold, folds=folds)
-    told = _Told(progress, watcher)
+    told = watcher if watcher is not None else _Nobody()
     told.rows(mixture)
     _write(out / "rows.json", {"train": _ids(mixture.train), "held": _ids(mixture.held)})
-    encoder = _warmed(mixture, recipe, out, warm_start, told.step, told)
+    encoder = _warmed(mixture, recipe, out, warm_start, told)
     rows = [*mixture.train, *mixture.crossed]
     targets = _targets(mixture, recipe, out, told)
     weights = inverse_frequency(mixture.train) if recipe.class_weights else None
     examples = encode(rows, targets, encoder.pairs, max_length=recipe.max_length, weights=weights)
     freeze(encoder.model, recipe.frozen_layers)
-    told.fit("stance", examples, recipe)
+    told.stage(_fit_stage("stance", examples, recipe))
     fit(encoder, examples, recipe, out / "stance", progress=told.step)
     encoder.save(out / "model")
     return mixture
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """Passes on what happens to whoever wants to know."""
-
-    progress: Progress | None
-    watcher: Watcher | None
+class _Nobody:
+    """Told, and says nothing."""
 
     def rows(self, mixture: Mixture) -> None:
-        if self.watcher is not None:
-            self.watcher.rows(mixture)
+        pass
 
-    def fit(self, name: str, examples: Sequence[Example], recipe: Recipe) -> None:
-        if self.watcher is not None:
-            tokens = sum(len(example.pair.ids) for example in examples)
-            steps = plan_steps(examples, recipe)
-            self.watcher.stage(Stage(name, len(examples), tokens, steps))
+    def stage(self, stage: Stage) -> None:
+        pass
 
     def step(self, done: int, total: int, loss: float | None) -> None:
-        if self.progress is not None and loss is not None:
-            self.progress(done, total, loss)
-        if self.watcher is not None:
-            self.watcher.step(done, total, loss)
+        pass
+
+
+def _fit_stage(name: str, examples: Sequence[Example], recipe: Recipe) -> Stage:
+    tokens = sum(len(example.pair.ids) for example in examples)
+    return Stage(name, len(examples), tokens, plan_steps(examples, recipe))
 
 
 def check_warm_start(run: Path | None) -> None:
@@ -176,8 +168,7 @@ def _warmed(
     recipe: Recipe,
     out: Path,
     warm_start: Path | None,
-    progress: Progress | None,
-    told: _Told | None = None,
+    told: Watcher,
 ) -> Encoder:
     """The trimmed encoder after its warm-up; a finished warm-up is read from the folder."""
     import torch
@@ -197,15 +188,14 @@ def _warmed(
         targets = [one_hot(r.stance, smoothing=recipe.label_smoothing) for r in mixture.warm_up]
         examples = encode(mixture.warm_up, targets, encoder.pairs, max_length=recipe.max_length)
         once = replace(recipe, epochs=1)
-        if told is not None:
-            told.fit("warm-up", examples, once)
-        fit(encoder, examples, once, folder, progress=progress)
+        told.stage(_fit_stage("warm-up", examples, once))
+        fit(encoder, examples, once, folder, progress=told.step)
         encoder.save(folder / "model")
         (folder / "checkpoint.pt").unlink(missing_ok=True)
     return encoder
 
 
-def _targets(mixture: Mixture, recipe: Recipe, out: Path, told: _Told) -> list[Target]:
+def _targets(mixture: Mixture, recipe: Recipe, out: Path, told: Watcher) -> list[Target]:
     """What the outputs should be for the labelled rows and then the crossed ones."""
     labels = [one_hot(row.stance, smoothing=recipe.label_smoothing) for row in mixture.train]
     if recipe.teacher is None:
@@ -213,8 +203,7 @@ def _targets(mixture: Mixture, recipe: Recipe, out: Path, told: _Told) -> list[T
             raise InputError("crossed pairs have no label of their own: they need a teacher")
         return labels
     rows = [*mixture.train, *mixture.crossed]
-    if told.watcher is not None:
-        told.watcher.stage(Stage("teacher", len(rows)))
+    told.stage(Stage("teacher", len(rows)))
     given = taught(recipe.teacher, rows, out / "teacher.jsonl", progress=told.step)
     known = [
         mixed(label, soft, recipe.teacher_share)
