@@ -299,3 +299,21 @@ class SelectionRule(Protocol):
         holds the indices that must not be chosen (copies, blank texts); they keep their rank.
         """
         ...
+
+
+@runtime_checkable
+class DocumentFilter(Protocol):
+    """Tells which retrieved documents look planted."""
+
+    @property
+    def name(self) -> str:
+        """The filter and its settings, as results report it."""
+        ...
+
+    def flag(self, question: str, candidates: Sequence[Candidate]) -> frozenset[int]:
+        """Indices of candidates, in retrieval order, that should not go on.
+
+        Raises:
+            InputError: a candidate lacks what the filter reads (a score, an embedding).
+        """
+        ...

@@ -83,13 +83,15 @@ def read_own(name: str) -> list[Row]:
     return rows
 
 
+LONGEST_HYPOTHESIS = 60
 NLI_STANCE = {"entailment": "pro", "contradiction": "con", "neutral": "neutral"}
 
 
 def read_nli(folder: Path, caps: Mapping[str, int], *, rng: random.Random) -> list[Row]:
     """Warm-up rows: the hypothesis in place of the question, the premise in place of the text.
 
-    MultiNLI's fiction is left out: its parts have licences of their own.
+    MultiNLI's fiction is left out: its parts have licences of their own. So are the few hypotheses
+    drawn that are longer than `LONGEST_HYPOTHESIS` words: they leave no room for a premise.
 
     Raises:
         InputError: a file is not there.
@@ -113,6 +115,7 @@ def read_nli(folder: Path, caps: Mapping[str, int], *, rng: random.Random) -> li
                 source=name,
             )
             for record in rng.sample(records, min(limit, len(records)))
+            if len(record["hypothesis"].split()) <= LONGEST_HYPOTHESIS
         ]
     return taken
 
@@ -203,8 +206,38 @@ def opposites(rows: Sequence[Row], share: float, *, rng: random.Random) -> list[
     return made
 
 
+SENTENCE_WORDS = 30
+"""Rows of at most so many words are sentences, to be joined."""
+
+
+def joined(rows: Sequence[Row], count: int, *, rng: random.Random) -> list[Row]:
+    """`count` passages of two to five different sentences of one topic and stance, in one string.
+
+    Topics take turns, so that those of few sentences count as much as those of many. None where no
+    topic and stance has two sentences.
+    """
+    sides: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in rows:
+        if len(row.text.split()) <= SENTENCE_WORDS and row.stance != "neutral":
+            sides.setdefault((row.topic, row.stance), {}).setdefault(row.text, row)
+    pools = [list(texts.values()) for texts in sides.values() if len(texts) > 1]
+    made: list[Row] = []
+    while pools and len(made) < count:
+        pool = pools[len(made) % len(pools)]
+        chosen = rng.sample(pool, min(len(pool), rng.randint(2, 5)))
+        text = " ".join(_ended(row.text) for row in chosen)
+        made.append(replace(chosen[0], id=f"joined-{len(made)}", text=text, source="joined"))
+    return made
+
+
+def _ended(sentence: str) -> str:
+    """The sentence with a capital and a full stop, for it stands among others."""
+    whole = sentence.strip()
+    return whole[:1].upper() + whole[1:] + ("" if whole[-1:] in ".?!" else ".")
+
+
 _MOST_MISSES = 1_000
-"""Draws in a row that gave a row its own text, after which a text of any group is drawn."""
+"""Draws in a row that met a labelled pair, after which no more pairs are looked for."""
 
 
 def crossed(
@@ -215,25 +248,30 @@ def crossed(
     *,
     rng: random.Random,
 ) -> list[Row]:
-    """`count` pairs without a label of their own: a question and a text of the same topic group.
+    """`count` pairs without a label of their own, for a teacher: a question and a text.
 
-    For a teacher to label; `stance` says neutral and means nothing. Two thirds stay within a group
-    of at least two questions or an unlabelled text; the rest take any text.
+    `stance` says neutral and means nothing. Topics are drawn evenly; six texts in seven are of the
+    question's topic group where there are any, the rest of anywhere. Pairs that are labelled in
+    `questions` are not made. Fewer than `count`, where there are not so many.
     """
+    labelled = {(row.question, row.text) for row in questions}
+    by_topic: dict[str, list[Row]] = {}
+    for row in questions:
+        by_topic.setdefault(row.topic, []).append(row)
     by_group: dict[str, list[str]] = {}
     for topic, text in texts:
         by_group.setdefault(groups.get(topic, topic), []).append(text)
+    topics = list(by_topic)
     made: list[Row] = []
     misses = 0
-    if not any(text != row.text for row in questions for _, text in texts):
-        return made
-    while len(made) < count:
-        row = rng.choice(questions)
+    while topics and texts and len(made) < count and misses < _MOST_MISSES:
+        row = rng.choice(by_topic[rng.choice(topics)])
         near = by_group.get(groups.get(row.topic, row.topic), [])
-        stays = near and len(made) % 3 and misses < _MOST_MISSES
-        text = rng.choice(near) if stays else rng.choice(texts)[1]
-        misses = misses + 1 if text == row.text else 0
-        if text != row.text:
+        text = rng.choice(near) if near and rng.random() < 6 / 7 else rng.choice(texts)[1]
+        pair = (row.question, text)
+        misses = misses + 1 if pair in labelled else 0
+        if pair not in labelled:
+            labelled.add(pair)
             made.append(
                 replace(row, id=f"cross-{len(made)}", text=text, stance="neutral", source="crossed")
             )

@@ -187,6 +187,19 @@ def freeze(model: Any, layers: int) -> None:
         part.requires_grad_(False)
 
 
+def set_dropout(model: Any, share: float | None) -> None:
+    """Drop this share of values in every dropout layer, in [0, 1); None leaves them as they are.
+
+    Attention that drops nothing takes the faster of PyTorch's two ways (docs/log.md).
+    """
+    import torch
+
+    if share is not None:
+        for part in model.modules():
+            if isinstance(part, torch.nn.Dropout):
+                part.p = share
+
+
 def _blocks(model: Any) -> Any:
     try:
         return model.base_model.encoder.layer

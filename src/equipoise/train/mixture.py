@@ -12,6 +12,7 @@ from equipoise.train.data import (
     as_claims,
     cap,
     crossed,
+    joined,
     off_topic,
     opposites,
     read_nli,
@@ -72,16 +73,21 @@ def build(data: Path, recipe: Recipe, *, fold: int | None = 0, folds: int = FOLD
         return groups.get(topic, topic) in held_groups
 
     train: list[Row] = []
+    sentences: list[Row] = []
     for name, rows in sources.items():
         free = [row for row in rows if not is_held(row.topic)]
         train += cap(free, recipe.sources[name], rng=rng)
+        sentences += free
     needs_texts = recipe.off_topic or recipe.crossed or recipe.min_count
     background = background_texts(data) if needs_texts else []
     texts = background + [(row.topic, row.text) for row in everything if row.source == "procon20"]
     free_texts = [pair for pair in texts if not is_held(pair[0])]
     labelled = list(train)
+    train += joined(sentences, recipe.joined, rng=rng)
     train += off_topic(labelled, free_texts, groups, recipe.off_topic, rng=rng)
-    pairs = crossed(labelled, free_texts, groups, recipe.crossed, rng=rng)
+    askable = as_claims(labelled, recipe.claims, rng=rng) if recipe.crossed else []
+    passages = free_texts + [(row.topic, row.text) for row in labelled]
+    pairs = crossed(askable, passages, groups, recipe.crossed, rng=rng)
     train = opposites(as_claims(train, recipe.claims, rng=rng), recipe.opposites, rng=rng)
     train += read_own("train") * recipe.own if recipe.own else []
     rng.shuffle(train)

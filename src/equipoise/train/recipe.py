@@ -23,15 +23,18 @@ class Recipe:
         off_topic: neutral rows made by pairing a question with a text of another topic group.
         claims: share of rows, in [0, 1], that get the source's claim in place of the question.
         opposites: share of pro and con rows, in [0, 1], asked the other way round (label swapped).
+        joined: passages made of two to five sentences of one topic and side.
         nli: inference pairs of each file that a warm-up reads first.
         class_weights: weigh a row by the inverse frequency of its class.
         teacher: a detector (bundled name or folder) whose probabilities are learned too, or None.
-        teacher_share: weight of the teacher's probabilities against the label, in [0, 1].
+        teacher_share: weight of the teacher's probabilities against the label, in [0, 1]; with 0
+            the teacher is asked about crossed pairs alone.
         crossed: unlabelled question-passage pairs that only the teacher labels.
         learning_rate, weight_decay, warmup_share, label_smoothing, epochs: as usual.
         batch_rows: rows of a step; None fills steps by `batch_tokens` instead.
         batch_tokens: padded tokens of a step.
         max_length: tokens of question and passage together; the passage is cut.
+        dropout: share of values dropped in hidden layers and attention; None keeps the encoder's own.
         seed: of every draw.
         bfloat16: matrix products in that type: faster on a GPU and on some processors, slower on
             others (docs/log.md).
@@ -47,6 +50,7 @@ class Recipe:
     off_topic: int = 0
     claims: float = 0.0
     opposites: float = 0.0
+    joined: int = 0
     nli: Mapping[str, int] = field(default_factory=dict)
     class_weights: bool = False
     teacher: str | None = None
@@ -60,6 +64,7 @@ class Recipe:
     batch_rows: int | None = None
     batch_tokens: int = 1_536
     max_length: int = 160
+    dropout: float | None = None
     seed: int = 20260831
     bfloat16: bool = False
     checkpoint_minutes: float = 8.0
@@ -71,6 +76,8 @@ class Recipe:
         for name in ("epochs", "batch_tokens", "max_length"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be >= 1, got {getattr(self, name)!r}")
+        if self.dropout is not None and not 0 <= self.dropout < 1:
+            raise InputError(f"dropout must lie in [0, 1), got {self.dropout!r}")
         if not self.learning_rate > 0:
             raise InputError(f"learning_rate must be > 0, got {self.learning_rate!r}")
 
@@ -91,6 +98,19 @@ WARM_UP = {
     "snli_negation": 1_499,
 }
 """Inference pairs before stance: contrastive sources first, for one side alone hardly tells."""
+
+MORE_INFERENCE = {
+    **WARM_UP,
+    "multinli_25k": _WHOLE,
+    "vitaminc_real": 26_000,
+    "vitaminc_synthetic": 10_000,
+    "snli_counterfactual": _WHOLE,
+    "boolq": _WHOLE,
+    "condaqa": _WHOLE,
+    "strategyqa": _WHOLE,
+    "creak": 4_000,
+}
+"""Twice as many, for an encoder that has read `WARM_UP` already."""
 
 MIXTURE = {
     "procon20": _WHOLE,
@@ -164,6 +184,31 @@ PRESETS: dict[str, Recipe] = {
         nli=WARM_UP,
         learning_rate=1e-4,
     ),
+    # On from the small one: more inference pairs, passages joined from sentences, and the large
+    # one's probabilities on pairs that nobody labelled.
+    "taught": Recipe(
+        base="small",
+        sources={
+            **MIXTURE,
+            "ukp_room_for_debate": _WHOLE,
+            "ibm_claim_stance": _WHOLE,
+            "ibm_argkp2021": _WHOLE,
+            "perspectrum": _WHOLE,
+            "ibm_argq30k": 6_000,
+        },
+        own=3,
+        off_topic=2_000,
+        claims=0.2,
+        opposites=0.08,
+        joined=8_000,
+        nli=MORE_INFERENCE,
+        teacher="default",
+        teacher_share=0.0,
+        crossed=36_000,
+        learning_rate=1e-4,
+        dropout=0.0,
+        bfloat16=True,
+    ),
 }
 
 
@@ -202,5 +247,6 @@ def trial(recipe: Recipe, rows: int) -> Recipe:
         off_topic=min(recipe.off_topic, share),
         nli={name: min(limit, warm) for name, limit in recipe.nli.items()},
         crossed=min(recipe.crossed, rows),
+        joined=min(recipe.joined, share),
         own=0,
     )

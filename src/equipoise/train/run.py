@@ -24,7 +24,7 @@ from equipoise.train.batches import (
     one_hot,
 )
 from equipoise.train.data import Row
-from equipoise.train.encoder import Encoder, freeze, load_encoder, trim
+from equipoise.train.encoder import Encoder, freeze, load_encoder, set_dropout, trim
 from equipoise.train.fit import fit, plan_steps
 from equipoise.train.mixture import Mixture, build
 from equipoise.train.recipe import Recipe
@@ -101,6 +101,7 @@ def train(
     weights = inverse_frequency(mixture.train) if recipe.class_weights else None
     examples = encode(rows, targets, encoder.pairs, max_length=recipe.max_length, weights=weights)
     freeze(encoder.model, recipe.frozen_layers)
+    set_dropout(encoder.model, recipe.dropout)
     told.stage(_fit_stage("stance", examples, recipe))
     fit(encoder, examples, recipe, out / "stance", progress=told.step)
     encoder.save(out / "model")
@@ -188,6 +189,7 @@ def _warmed(
         targets = [one_hot(r.stance, smoothing=recipe.label_smoothing) for r in mixture.warm_up]
         examples = encode(mixture.warm_up, targets, encoder.pairs, max_length=recipe.max_length)
         once = replace(recipe, epochs=1)
+        set_dropout(encoder.model, recipe.dropout)
         told.stage(_fit_stage("warm-up", examples, once))
         fit(encoder, examples, once, folder, progress=told.step)
         encoder.save(folder / "model")
@@ -202,9 +204,11 @@ def _targets(mixture: Mixture, recipe: Recipe, out: Path, told: Watcher) -> list
         if mixture.crossed:
             raise InputError("crossed pairs have no label of their own: they need a teacher")
         return labels
-    rows = [*mixture.train, *mixture.crossed]
-    told.stage(Stage("teacher", len(rows)))
-    given = taught(recipe.teacher, rows, out / "teacher.jsonl", progress=told.step)
+    asked = [*(mixture.train if recipe.teacher_share else ()), *mixture.crossed]
+    told.stage(Stage("teacher", len(asked)))
+    given = taught(recipe.teacher, asked, out / "teacher.jsonl", progress=told.step)
+    if not recipe.teacher_share:
+        return [*labels, *given]
     known = [
         mixed(label, soft, recipe.teacher_share)
         for label, soft in zip(labels, given[: len(labels)], strict=True)

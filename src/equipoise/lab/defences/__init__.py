@@ -1,0 +1,1 @@
+"""Defences to compare, one file each, on one interface (`base`)."""

@@ -1,0 +1,1 @@
+"""Attacks on files that you own, with a manifest of what was planted."""
