@@ -19,6 +19,7 @@ from equipoise.train.data import (
     as_claims,
     cap,
     crossed,
+    joined,
     off_topic,
     opposites,
     read_nli,
@@ -129,9 +130,81 @@ def test_crossed_pairs_are_not_a_rows_own_text():
     texts = [(row.topic, row.text) for row in rows]
     made = crossed(rows, texts, {}, 30, rng=random.Random(1))
     own = {row.question: row.text for row in rows}
-    assert len(made) == 30
+    assert {row.source for row in made} == {"crossed"}
     assert all(own[row.question] != row.text for row in made)
+    pairs = [(row.question, row.text) for row in made]
+    assert len(pairs) == len(set(pairs)) == 6  # three questions, two texts each that are not theirs
     assert crossed(rows[:1], texts[:1], {}, 3, rng=random.Random(1)) == []
+    assert crossed([], texts, {}, 3, rng=random.Random(1)) == []
+    assert crossed(rows, [], {}, 3, rng=random.Random(1)) == []
+
+
+def test_crossed_pairs_draw_topics_evenly_and_mostly_stay_in_a_group():
+    rows = [made_row(at, topic="many") for at in range(60)] + [made_row(99, topic="few")]
+    texts = [(topic, f"{topic} {at}") for topic in ("many", "few", "far") for at in range(300)]
+    made = crossed(rows, texts, {}, 300, rng=random.Random(1))
+    asked = Counter(row.topic for row in made)
+    assert abs(asked["many"] - asked["few"]) < 60  # 60 rows against one
+    near = sum(row.text.startswith(row.topic) for row in made)
+    assert 240 < near < 290
+
+
+def test_joined_passages_are_sentences_of_one_topic_and_side():
+    sides = {("a", "pro"): 6, ("a", "con"): 3, ("b", "pro"): 2, ("b", "con"): 1}
+    rows = [
+        made_row(f"{topic}{stance}{at}", topic=topic, stance=stance, text=f"{topic} {stance} {at}")
+        for (topic, stance), count in sides.items()
+        for at in range(count)
+    ]
+    rows += [made_row("n", topic="a", stance="neutral", text=f"a neutral {at}") for at in range(3)]
+    rows += [made_row("long", topic="b", stance="con", text="word " * 31)]
+    made = joined(rows, 30, rng=random.Random(1))
+    assert len(made) == 30
+    assert Counter((row.topic, row.stance) for row in made) == {
+        ("a", "pro"): 10,
+        ("a", "con"): 10,
+        ("b", "pro"): 10,
+    }
+    for row in made:
+        sentences = row.text.rstrip(".").split(". ")
+        assert 2 <= len(sentences) <= 5
+        assert len(set(sentences)) == len(sentences)
+        assert {text.lower()[:-2] for text in sentences} == {f"{row.topic} {row.stance}"}
+    assert joined(rows[-1:], 5, rng=random.Random(1)) == []
+    assert joined(rows, 0, rng=random.Random(1)) == []
+
+
+def test_a_sentence_keeps_its_own_end_when_it_is_joined():
+    rows = [made_row(at, text=text) for at, text in enumerate(("is it? ", "yes"))]
+    [made] = joined(rows, 1, rng=random.Random(1))
+    assert sorted(made.text.split()) == ["Is", "Yes.", "it?"]
+
+
+def test_joined_passages_are_of_training_topics_alone(data, recipe):
+    mixture = build(data, replace(recipe, joined=12), folds=3)
+    made = [row for row in mixture.train if row.source == "joined"]
+    held = {row.topic for row in mixture.held if row.source != "off_topic"}
+    assert len(made) == 12
+    assert not held & {row.topic for row in made}
+
+
+def test_hypotheses_that_leave_no_room_are_left_out(tmp_path):
+    import gzip
+
+    lines = [
+        {
+            "id": str(at),
+            "premise": "p",
+            "hypothesis": "h " * words,
+            "label": "neutral",
+            "group": "g",
+        }
+        for at, words in enumerate((60, 61))
+    ]
+    with gzip.open(tmp_path / "x.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+    rows = read_nli(tmp_path, {"x": 9}, rng=random.Random(1))
+    assert [row.id for row in rows] == ["0"]
 
 
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=6), st.integers(0, 50))

@@ -7,7 +7,7 @@ import pytest
 
 from equipoise.errors import InputError
 from equipoise.stance import ClassifierDetector
-from equipoise.train.encoder import freeze, load_encoder
+from equipoise.train.encoder import freeze, load_encoder, set_dropout
 from equipoise.train.fit import schedule
 from equipoise.train.held import Split, judged_run
 from equipoise.train.mixture import build
@@ -235,3 +235,39 @@ def test_a_run_with_a_teacher_learns_from_crossed_pairs_too(data, recipe, tmp_pa
         ("teacher", 8),
         ("stance", 8),
     ]
+
+
+@pytest.mark.slow
+def test_a_teacher_without_a_share_is_asked_about_crossed_pairs_alone(data, recipe, tmp_path):
+    recipe = replace(
+        recipe,
+        teacher="default",
+        teacher_share=0.0,
+        crossed=4,
+        nli={},
+        off_topic=0,
+        sources={"procon20": 4},
+    )
+    watch = Watch()
+    train(data, recipe, tmp_path, folds=3, watcher=watch)
+    assert [(stage.name, stage.examples) for stage in watch.stages] == [
+        ("teacher", 4),
+        ("stance", 8),
+    ]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_dropout_is_set_in_every_layer_that_has_it(share, make_base):
+    import torch
+
+    for kind in ("bert", "mpnet"):
+        model = load_encoder(make_base(kind)).model
+        before = [part.p for part in model.modules() if isinstance(part, torch.nn.Dropout)]
+        set_dropout(model, None)
+        kept = [part.p for part in model.modules() if isinstance(part, torch.nn.Dropout)]
+        assert kept == before
+        assert share not in before
+        set_dropout(model, share)
+        now = [part.p for part in model.modules() if isinstance(part, torch.nn.Dropout)]
+        assert now == [share] * len(before)
+        assert len(now) > 3

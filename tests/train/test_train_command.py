@@ -73,6 +73,8 @@ def test_every_option_reaches_the_recipe(call, tmp_path):
         "--min-count": ("min_count", 1),
         "--crossed": ("crossed", 0),
         "--max-length": ("max_length", 90),
+        "--dropout": ("dropout", 0.2),
+        "--teacher-share": ("teacher_share", 0.0),
     }
     arguments = [str(part) for name, (_, value) in options.items() for part in (name, value)]
     result = call("--out", tmp_path, "--max-rows", 8, "--bfloat16", *arguments)
@@ -96,7 +98,7 @@ def test_layers_zero_keeps_all(data, make_base, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--preset", "best"), "preset must be one of paper, equipoise, continue, small"),
+        (("--preset", "best"), "preset must be one of paper, equipoise, continue, small, taught"),
         (("--fold", "9"), r"fold must lie in"),
         (("--folds", "1"), "folds >= 2"),
         (("--fold", "1", "--cv"), "only one of --fold, --no-fold and --cv"),
@@ -105,6 +107,7 @@ def test_layers_zero_keeps_all(data, make_base, tmp_path):
         (("--warm-start", "/nowhere"), "whose warm-up is finished"),
         (("--crossed", "4"), "they need a teacher"),
         (("--learning-rate", "0"), "learning_rate must be > 0"),
+        (("--dropout", "1"), r"dropout must lie in \[0, 1\)"),
     ],
 )
 def test_misuse_is_named(arguments, message, call, tmp_path):

@@ -27,7 +27,7 @@ def train(
         Path, typer.Option("--out", "-o", help="The run's folder; a stopped run in it goes on.")
     ],
     preset: Annotated[
-        str, typer.Option(help="The recipe: paper, equipoise, continue or small.")
+        str, typer.Option(help="The recipe: paper, equipoise, continue, small or taught.")
     ] = "equipoise",
     base: Annotated[
         str | None,
@@ -52,8 +52,15 @@ def train(
     bfloat16: Annotated[
         bool | None, typer.Option("--bfloat16/--float32", help="Type of the matrix products.")
     ] = None,
+    dropout: Annotated[
+        float | None, typer.Option(help="Share of values dropped while training.")
+    ] = None,
     teacher: Annotated[
         str | None, typer.Option(help="Detector whose probabilities are learned too.")
+    ] = None,
+    teacher_share: Annotated[
+        float | None,
+        typer.Option(help="Weight of its probabilities against a label; 0: crossed pairs alone."),
     ] = None,
     crossed: Annotated[
         int | None, typer.Option(min=0, help="Unlabelled pairs that the teacher labels.")
@@ -88,7 +95,9 @@ def train(
         "min_count": min_count,
         "seed": seed,
         "bfloat16": bfloat16,
+        "dropout": dropout,
         "teacher": teacher,
+        "teacher_share": teacher_share,
         "crossed": crossed,
     }
     given: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}

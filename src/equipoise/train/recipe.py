@@ -34,7 +34,7 @@ class Recipe:
         batch_rows: rows of a step; None fills steps by `batch_tokens` instead.
         batch_tokens: padded tokens of a step.
         max_length: tokens of question and passage together; the passage is cut.
-        dropout: share of values dropped in hidden layers and attention; None keeps the encoder's own.
+        dropout: share of values dropped in hidden layers and attention; None keeps the model's own.
         seed: of every draw.
         bfloat16: matrix products in that type: faster on a GPU and on some processors, slower on
             others (docs/log.md).
