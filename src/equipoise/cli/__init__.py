@@ -12,6 +12,7 @@ from equipoise.cli.balance import balance
 from equipoise.cli.demo import demo
 from equipoise.cli.export import export
 from equipoise.cli.index import index
+from equipoise.cli.lab import app as lab
 from equipoise.cli.label import label
 from equipoise.cli.models import app as models
 from equipoise.cli.train import train
@@ -31,6 +32,7 @@ app.command()(balance)
 app.command()(label)
 app.command()(train)
 app.command()(export)
+app.add_typer(lab, name="lab")
 app.add_typer(models, name="models")
 app.command()(version)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from equipoise.prompt import Template
     from equipoise.result import Selection
     from equipoise.settings import Settings
-    from equipoise.types import Generator
+    from equipoise.types import DocumentFilter, Generator
 
 
 def note(message: str) -> None:
@@ -136,6 +136,20 @@ def settings_with(overrides: Mapping[str, Any]) -> "Settings":
     from equipoise.settings import load_settings
 
     return load_settings(overrides={k: v for k, v in overrides.items() if v is not None})
+
+
+def named_filter(name: str | None) -> "DocumentFilter | None":
+    """The filter of that name with its defaults; None for no name.
+
+    Raises:
+        InputError: an unknown name; the message lists the known ones.
+    """
+    from equipoise.registry import resolve
+
+    if name is None:
+        return None
+    made: DocumentFilter = resolve("filter", name)()
+    return made
 
 
 NO_MODEL = "none"
