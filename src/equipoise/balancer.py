@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from equipoise._candidates import to_candidates
@@ -15,7 +15,15 @@ from equipoise.selection.gate import Decision, Gate, GateMode, Verdict, decide
 from equipoise.selection.quota import QuotaRule
 from equipoise.selection.relevance import RelevanceRule
 from equipoise.selection.unsure import checked_unsure_below
-from equipoise.types import Pick, Quota, SelectionRule, StanceDetector, StanceScore
+from equipoise.types import (
+    Candidate,
+    DocumentFilter,
+    Pick,
+    Quota,
+    SelectionRule,
+    StanceDetector,
+    StanceScore,
+)
 
 if TYPE_CHECKING:
     from equipoise.stance.base import LazyScores
@@ -48,6 +56,9 @@ class Balancer:
             the gate does not count it as a side, and the quota gives it no seat of its stance (it
             may still fill a seat left over). 0, the default, makes no label unsure. Another
             `rule` chooses without it; the result says which labels are unsure all the same.
+        filter: a `DocumentFilter` such as `equipoise.polarization.BiasDef`. What it flags is
+            neither labelled nor chosen, by whatever rule, even where fewer than k are left, and
+            the result names it. Blank documents are not shown to it.
 
     `Balancer(gate="always", merge_duplicates=False)` is the paper's behaviour. A Balancer may be
     shared between threads when its detector may.
@@ -55,7 +66,7 @@ class Balancer:
     Raises:
         InputError: an option is of a wrong kind, or out of its range.
 
-    Source: SP 3.2 to 3.4; gate, copies and unsure labels are ours.
+    Source: SP 3.2 to 3.4; gate, copies and unsure labels are ours; the place of a filter is EBI's.
 
     >>> from equipoise.testing import FakeDetector
     >>> balancer = Balancer(detector=FakeDetector({"a": "pro", "b": "pro", "c": "con"}),
@@ -75,6 +86,7 @@ class Balancer:
         on_error: OnError = "raise",
         label_chosen: bool = False,
         unsure_below: float = 0.0,
+        filter: DocumentFilter | None = None,
     ) -> None:
         if on_error not in ("raise", "relevance"):
             raise InputError(f'on_error must be "raise" or "relevance", got {on_error!r}')
@@ -92,6 +104,9 @@ class Balancer:
         self.on_error = on_error
         self.label_chosen = label_chosen
         self.unsure_below = checked_unsure_below(unsure_below)
+        if filter is not None and not hasattr(filter, "flag"):
+            raise InputError(f"filter must have flag(question, candidates), got {filter!r}")
+        self.filter = filter
 
     @property
     def detector(self) -> StanceDetector:
@@ -121,6 +136,7 @@ class Balancer:
             on_error=self.on_error,
             label_chosen=self.label_chosen,
             unsure_below=self.unsure_below,
+            filter=self.filter,
         )
 
     def balance(
@@ -135,12 +151,15 @@ class Balancer:
                 total.
 
         Raises:
-            InputError: the question is blank or not a str, k < 1, or a document is malformed.
+            InputError: the question is blank or not a str, k < 1, a document is malformed, or it
+                lacks what the filter reads (an embedding, say).
             DetectorError: the detector failed and `on_error` is "raise".
         """
         began = time.perf_counter()
         plan = self._prepare(question, candidates, k)
         prepared = time.perf_counter()
+        plan = self._filtered(plan)
+        filtered = time.perf_counter()
         scores = self._scores(plan)
         merging = Merging(plan.fixed, plan.copies.near, scores, unsure_below=plan.unsure_below)
         failure: str | None = None
@@ -158,9 +177,11 @@ class Balancer:
         timings = {
             "prepare": 1e3 * (prepared - began),
             "label": scores.label_ms,
-            "select": max(0.0, 1e3 * (ended - prepared) - scores.label_ms),
+            "select": max(0.0, 1e3 * (ended - filtered) - scores.label_ms),
             "total": 1e3 * (ended - began),
         }
+        if self.filter is not None:
+            timings["filter"] = 1e3 * (filtered - prepared)
         return explain(
             plan,
             scores,
@@ -194,6 +215,17 @@ class Balancer:
             copies = find_copies(texts, self.duplicates, depth=quota.depth)
         return Plan(question, items, made, unscored, blank, copies, quota, self.unsure_below)
 
+    def _filtered(self, plan: Plan) -> Plan:
+        """The plan with what the filter flags; flagged texts are no copies any more."""
+        if self.filter is None:
+            return plan
+        shown = [i for i in range(len(plan.candidates)) if i not in plan.blank]
+        flagged = _flagged(self.filter, plan.question, [plan.candidates[i] for i in shown])
+        dropped = frozenset(shown[place] for place in flagged)
+        # A copy of a flagged text stays a copy: the same words do not come in by another rank.
+        exact = {i: first for i, first in plan.copies.exact.items() if i not in dropped}
+        return replace(plan, copies=replace(plan.copies, exact=exact), filtered=dropped)
+
     def _quota(self, k: int | None) -> Quota:
         """The quota scaled to `k`; for another rule, to the number that rule chooses."""
         if self.rule is not None:
@@ -206,7 +238,12 @@ class Balancer:
         from equipoise.stance.base import LazyScores
 
         # A detector given by name is loaded by the first label that is read, not before.
-        texts = [candidate.text for candidate in plan.candidates]
+        # Subtle: a blank text is never sent, so blanking keeps the next batch from what is unread.
+        unread = plan.unread
+        texts = [
+            "" if index in unread else candidate.text
+            for index, candidate in enumerate(plan.candidates)
+        ]
         return LazyScores(lambda: self.detector, plan.question, texts)
 
     def _choose(
@@ -237,7 +274,8 @@ class Balancer:
         self, plan: Plan, scores: Sequence[StanceScore], picks: Sequence[Pick]
     ) -> None:
         shown = {pick.index for pick in picks} | set(range(plan.quota.total))
-        for index in sorted(shown & set(range(len(plan.candidates))) - plan.copies.exact.keys()):
+        hidden = plan.copies.exact.keys() | plan.filtered
+        for index in sorted(shown & set(range(len(plan.candidates))) - hidden):
             _ = scores[index]
 
     def _rule_name(self, plan: Plan, decision: Decision) -> str:
@@ -256,7 +294,20 @@ class Balancer:
             "rule": self.rule.name if self.rule else None,
             "on_error": self.on_error,
             "unsure_below": self.unsure_below,
+            "filter": self.filter.name if self.filter else None,
         }
+
+
+def _flagged(
+    filter: DocumentFilter, question: str, candidates: Sequence[Candidate]
+) -> frozenset[int]:
+    flagged = frozenset(filter.flag(question, candidates))
+    if not flagged <= frozenset(range(len(candidates))):
+        raise InputError(
+            f"the filter {filter.name} must flag indices of the {len(candidates)} documents it "
+            f"was given, and flagged {sorted(map(repr, flagged))}"
+        )
+    return flagged
 
 
 def _duplicates(merge: bool | Duplicates) -> Duplicates | None:

@@ -16,7 +16,8 @@ from equipoise.types import Candidate, Pick, Quota, Reason, Stance, StanceScore
 class Plan:
     """One question's documents, made ready: what the stages pass along.
 
-    `unsure_below`, in [0, 1), is the probability under which a label is unsure.
+    `unsure_below`, in [0, 1), is the probability under which a label is unsure. `filtered` are the
+    indices that a filter flagged.
     """
 
     question: str
@@ -27,11 +28,18 @@ class Plan:
     copies: Copies
     quota: Quota
     unsure_below: float = 0.0
+    filtered: frozenset[int] = frozenset()
 
     @property
     def fixed(self) -> frozenset[int]:
-        """Indices that take no seat whatever their stance: blank texts and exact copies."""
-        return self.blank | self.copies.exact.keys()
+        """Indices that take no seat whatever their stance: blank, filtered, exact copies."""
+        return self.blank | self.filtered | self.copies.exact.keys()
+
+    @property
+    def unread(self) -> frozenset[int]:
+        """Indices that get no label: blank, filtered, and copies of filtered texts."""
+        copies = (i for i, first in self.copies.exact.items() if first in self.filtered)
+        return self.blank | self.filtered | frozenset(copies)
 
 
 class Seen(Protocol):
@@ -101,6 +109,7 @@ def explain(
         settings=settings,
         failure=failure,
         unsure=sum(_unsure(plan, score) for score in scores.seen.values()),
+        filtered=tuple(sorted(index + 1 for index in plan.filtered)),
     )
 
 
@@ -113,8 +122,9 @@ def _stance(score: StanceScore | None) -> tuple[Stance | None, StanceScore | Non
 
 
 def _with_copies(seen: Mapping[int, StanceScore], plan: Plan) -> dict[int, StanceScore]:
-    """Labels by index; a copy has the label of the text it repeats, a blank text none."""
-    known = {index: score for index, score in seen.items() if index not in plan.blank}
+    """Labels by index; a copy has the label of the text it repeats, an unread text none."""
+    unread = plan.unread
+    known = {index: score for index, score in seen.items() if index not in unread}
     for index, original in plan.copies.exact.items():
         if original in known:
             known[index] = known[original]
@@ -154,6 +164,8 @@ def _left_out(
             continue
         if index in plan.blank:
             why = "blank"
+        elif index in plan.filtered:
+            why = "filtered"
         elif index in copies:
             why = "duplicate"
         elif not by_quota:
@@ -200,9 +212,13 @@ def _shortfalls(
         for stance in Stance:
             wanted, found = plan.quota.of(stance), seated[stance]
             if found < wanted:
-                yield Shortfall(stance, wanted, found, reached, unsure=passed_over[stance])
+                dropped = sum(index < reached for index in plan.filtered)
+                yield Shortfall(
+                    stance, wanted, found, reached, unsure=passed_over[stance], filtered=dropped
+                )
     if len(picks) < plan.quota.total:
-        yield Shortfall(None, plan.quota.total, len(picks), len(plan.candidates))
+        total, among = len(plan.candidates), len(plan.filtered)
+        yield Shortfall(None, plan.quota.total, len(picks), total, filtered=among)
 
 
 def _merged(copies: Copies, near: Mapping[int, int]) -> tuple[Merged, ...]:

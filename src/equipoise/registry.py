@@ -31,6 +31,7 @@ PARTS: Final = MappingProxyType(
                 ":SentenceTransformersEmbedder",
             }
         ),
+        "filter": MappingProxyType({"biasdef": "equipoise.polarization.biasdef:BiasDef"}),
         "generator": MappingProxyType(
             {
                 "local": f"{_GENERATION}.local:LocalGenerator",

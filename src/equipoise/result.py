@@ -35,10 +35,11 @@ class Choice:
 class LeftOut:
     """One document that was not chosen, and why.
 
-    `why` is "duplicate", "blank", "quota_full" (its stance had no seat left), "unsure" (its label
-    was too unsure for a seat), "not_needed" (every seat was taken before the rule came to it),
-    "beyond_depth" or "not_selected" (another rule preferred others). `duplicate_of` is the
-    retrieval rank of the document it repeats. `unsure` is as in `Choice`.
+    `why` is "duplicate", "blank", "filtered" (a filter took it for planted), "quota_full" (its
+    stance had no seat left), "unsure" (its label was too unsure for a seat), "not_needed" (every
+    seat was taken before the rule came to it), "beyond_depth" or "not_selected" (another rule
+    preferred others). `duplicate_of` is the retrieval rank of the document it repeats, itself
+    possibly filtered. `unsure` is as in `Choice`.
     """
 
     candidate: Candidate
@@ -57,7 +58,8 @@ class Shortfall:
 
     `stance` is None for places that stay empty because there are too few documents. `unsure` is
     how many documents of that stance, down to `searched_to_rank`, got none of its seats because
-    their label was unsure; some of them may fill a seat left over.
+    their label was unsure; some of them may fill a seat left over. `filtered` is how many of any
+    stance a filter took out down to there: nobody read which side they are on.
     """
 
     stance: Stance | None
@@ -65,6 +67,7 @@ class Shortfall:
     found: int
     searched_to_rank: int
     unsure: int = 0
+    filtered: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,8 @@ class Selection:
     the key "unlabelled" for documents whose stance nobody asked for); unsure labels count there
     like any other. `missing_side` is the side of which no sure label was found. `unsure` is how
     many of the `labelled` texts have an unsure label. `timings_ms` has the stages prepare, label,
-    select and total in milliseconds. `unscored` and `blank` are retrieval ranks.
+    select and total in milliseconds, and filter where there is one. `unscored`, `blank` and
+    `filtered` (what a filter flagged) are retrieval ranks.
     """
 
     question: str
@@ -107,6 +111,7 @@ class Selection:
     settings: Mapping[str, Any]
     failure: str | None = None
     unsure: int = 0
+    filtered: tuple[int, ...] = ()
 
     @property
     def contested(self) -> bool:
@@ -120,8 +125,19 @@ class Selection:
 
     @property
     def ranking(self) -> tuple[Candidate, ...]:
-        """Every candidate, a total order: the chosen, then the rest by rank, blank ones last."""
-        rest = sorted(self.left_out, key=lambda out: (out.why == "blank", out.retrieval_rank))
+        """Every candidate, a total order: the chosen, then the rest by rank.
+
+        Blank ones come last, filtered ones (and copies of them) before these.
+        """
+        last = {"filtered": 1, "blank": 2}
+        dropped = set(self.filtered)
+        rest = sorted(
+            self.left_out,
+            key=lambda out: (
+                last.get(out.why, int(out.duplicate_of in dropped)),
+                out.retrieval_rank,
+            ),
+        )
         return (*(c.candidate for c in self.chosen), *(out.candidate for out in rest))
 
     def prompt(self, *, even_handed: bool | None = None, template: Any = None) -> str:
@@ -169,6 +185,7 @@ class Selection:
             "merged": [{**asdict(m), "dropped": list(m.dropped)} for m in self.merged],
             "unscored": list(self.unscored),
             "blank": list(self.blank),
+            "filtered": list(self.filtered),
             "labelled": self.labelled,
             "unsure": self.unsure,
             "failure": self.failure,
@@ -300,6 +317,7 @@ def _rebuilt(data: Mapping[str, Any]) -> Selection:
         settings=data["settings"],
         failure=data["failure"],
         unsure=data.get("unsure", 0),
+        filtered=tuple(data.get("filtered", ())),
     )
 
 

@@ -215,6 +215,19 @@ def test_where_no_framing_gets_above_the_best_one_is_taken():
     assert made.before == pytest.approx(cosines[0])
 
 
+def test_the_nearest_framing_is_taken_where_a_later_one_lies_farther_off():
+    texts = [text for _, text in framings("cruel", QUESTION)]
+    cosines = dict(zip(texts, (0.1, 0.6, 0.4, 0.2), strict=True))
+    made = raised(
+        "cruel",
+        QUESTION,
+        np.array([1.0, 0.0]),
+        above=0.9,
+        embed=lambda texts: np.array([[cosines[texts[0]], 0.0]]),
+    )
+    assert (made.framing, made.after, made.before) == ("opening", 0.6, 0.1)
+
+
 def test_no_framing_answers_the_question():
     for name, form in FRAMINGS:
         added = form.format(text="", question="", lowered="").lower().split()

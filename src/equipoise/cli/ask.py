@@ -26,6 +26,10 @@ def ask(
         float | None,
         typer.Option(help="Labels of a lower probability count for no side, 0 to 1; 0 is off."),
     ] = None,
+    filter: Annotated[
+        str | None,
+        typer.Option(help="Drop what looks planted first: biasdef (dense mode)."),
+    ] = None,
     template: Annotated[
         Path | None, typer.Option(help="A prompt template in place of the default one.")
     ] = None,
@@ -42,6 +46,7 @@ def ask(
     from equipoise.cli._io import (
         check_page_path,
         generator_or_note,
+        named_filter,
         print_json,
         prompt_template,
         settings_with,
@@ -64,8 +69,10 @@ def ask(
         detector=load_detector(settings.detector, threads=settings.detector_threads),
         gate=Gate.named(gate),
         unsure_below=settings.unsure_below,
+        filter=named_filter(filter),
     )
-    retriever = open_retriever(index, mode=mode)  # type: ignore[arg-type]
+    embeddings = filter is not None
+    retriever = open_retriever(index, mode=mode, embeddings=embeddings)  # type: ignore[arg-type]
     generator = generator_or_note(
         settings, asked_for=model is not None, server_given=base_url is not None
     )

@@ -28,6 +28,12 @@ def balance(
         float | None,
         typer.Option(help="Labels of a lower probability count for no side, 0 to 1; 0 is off."),
     ] = None,
+    filter: Annotated[
+        str | None,
+        typer.Option(
+            help="Drop documents that look planted first: biasdef (needs score, embedding)."
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     html: Annotated[Path | None, typer.Option(help="Also write an HTML page.")] = None,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the prompt instead.")] = False,
@@ -36,6 +42,7 @@ def balance(
     from equipoise.balancer import Balancer
     from equipoise.cli._io import (
         check_page_path,
+        named_filter,
         print_json,
         read_candidates,
         settings_with,
@@ -53,6 +60,7 @@ def balance(
         gate=Gate.named(gate),
         merge_duplicates=not keep_duplicates,
         unsure_below=settings.unsure_below,
+        filter=named_filter(filter),
     )
     selection = balancer.balance(question, read_candidates(candidates), k=k)
     if json:

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from equipoise.render.cleaning import one_line
-from equipoise.render.reading import Plain, left_out
+from equipoise.render.reading import Plain, filtered, left_out
 from equipoise.render.words import milliseconds, shortfall
 
 _LEFT_OUT: Final = {
     "duplicate": "merged as copies",
     "blank": "blank",
+    "filtered": "filtered out",
     "quota_full": "over the quota of their stance",
     "unsure": "of unsure labels",
     "not_needed": "not needed any more",
@@ -29,6 +30,7 @@ def facts(selection: Plain) -> list[tuple[str, str]]:
         ("Labelled", _of_all(selection, selection["labelled"])),
     ]
     rows += _unsure(selection)
+    rows += _filtered(selection)
     rows.append(("Left out", _left_out(selection)))
     rows += [("Fell short", shortfall(item)) for item in selection["shortfalls"]]
     rows += [("Merged", _merge(item)) for item in selection["merged"]]
@@ -64,6 +66,15 @@ def _unsure(selection: Plain) -> list[tuple[str, str]]:
         return []
     number, of = selection.get("unsure", 0), selection["labelled"]
     return [("Unsure", f"{number} of {of} label{'' if of == 1 else 's'}, under {below:g}")]
+
+
+def _filtered(selection: Plain) -> list[tuple[str, str]]:
+    """The filter, and the ranks that it took out; nothing where there was none."""
+    name = selection["settings"].get("filter")
+    if not name:
+        return []
+    dropped = filtered(selection)
+    return [("Filtered", f"{ranks(dropped) if dropped else 'nothing'}, by {one_line(name)}")]
 
 
 def _left_out(selection: Plain) -> str:

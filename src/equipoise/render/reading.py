@@ -33,7 +33,9 @@ def check_schema(selection: Plain) -> None:
 
 
 def kind_of(selection: Plain, document: Plain) -> str:
-    """How a document stands in the strip: duplicate, blank, pro, con, neutral or unlabelled."""
+    """How a document stands in the strip: a stance, unlabelled, duplicate, blank or filtered."""
+    if document["left_out"] == "filtered":
+        return "filtered"
     if document["left_out"] == "duplicate":
         return "duplicate"
     if document["left_out"] == "blank" or document["rank"] in selection["blank"]:
@@ -79,6 +81,11 @@ def zones(selection: Plain) -> list[tuple[str, Sequence[Plain]]]:
         ("beyond", documents[depth:]),
     ]
     return [(zone, part) for zone, part in parts if part]
+
+
+def filtered(selection: Plain) -> list[int]:
+    """The ranks that a filter took out; results that were stored before filters have none."""
+    return list(selection.get("filtered", ()))
 
 
 def is_labelled(selection: Plain) -> bool:

@@ -11,6 +11,7 @@ _SHAPES: Final = {
     "neutral": "M6 2.2a3.8 3.8 0 1 0 0 7.6a3.8 3.8 0 1 0 0-7.6",
     "unlabelled": "",
     "duplicate": "M2.5 4.2h7M2.5 7.8h7",
+    "filtered": "M2.5 2.5l7 7M9.5 2.5l-7 7",
     "blank": "M6 2.2a3.8 3.8 0 1 0 0 7.6a3.8 3.8 0 1 0 0-7.6M2 10l8-8",
 }
 

@@ -31,6 +31,7 @@ _SIGNS: Final = {
     "unlabelled": ".",
     "duplicate": "=",
     "blank": "_",
+    "filtered": "x",
 }
 # Codes of ANSI (ECMA-48); the colours of the 256 can be read on a black and on a white ground.
 _BOLD: Final = "1"

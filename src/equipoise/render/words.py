@@ -9,6 +9,7 @@ from equipoise.render.reading import (
     Plain,
     chosen,
     count,
+    filtered,
     kind_of,
     similarity_of,
     unsure,
@@ -21,6 +22,7 @@ KIND_NAMES: Final = {
     "unlabelled": "not labelled",
     "duplicate": "duplicate, merged",
     "blank": "blank",
+    "filtered": "filtered out",
 }
 _SIDE_WORDS: Final = {"pro": "in favour", "con": "against", "neutral": "neutral"}
 _SHORT_REASONS: Final = {
@@ -36,6 +38,7 @@ _REASONS: Final = {
 }
 _LEFT_OUT: Final = {
     "blank": "has no text",
+    "filtered": "looks planted to the filter",
     "quota_full": "the places for its stance were taken",
     "unsure": "its label is too unsure for a place of its stance",
     "not_needed": "every place was taken before it",
@@ -130,16 +133,24 @@ def shortfall(item: Plain) -> str:
     'Nothing against was found down to rank 50; 3 unsure documents were passed over.'
     """
     if item["stance"] is None:
-        return f"Only {item['found']} of {item['wanted']} places could be filled."
+        but = _dropped(item, ", for {}")
+        return f"Only {item['found']} of {item['wanted']} places could be filled{but}."
     stance, to_rank = _SIDE_WORDS.get(item["stance"], item["stance"]), item["searched_to_rank"]
     where = f"down to rank {to_rank}" if to_rank else "in an empty list"
     if passed_over := item.get("unsure", 0):
         were = "document was" if passed_over == 1 else "documents were"
         where += f"; {passed_over} unsure {were} passed over"
+    where += _dropped(item, "; {} unread")
     if not item["found"]:
         return f"Nothing {stance} was found {where}."
     verb = "was" if item["found"] == 1 else "were"
     return f"Only {item['found']} of {item['wanted']} {stance} {verb} found {where}."
+
+
+def _dropped(item: Plain, form: str) -> str:
+    number = item.get("filtered", 0)
+    were = "document was" if number == 1 else "documents were"
+    return form.format(f"{number} {were} filtered out") if number else ""
 
 
 def milliseconds(value: float) -> str:
@@ -158,12 +169,12 @@ def most_relevant(number: int) -> str:
 
 
 def verdict(selection: Plain) -> Verdict:
-    """What happened to this question's documents, and which of the chosen have unsure labels."""
+    """What happened to this question's documents: what was filtered, whose label is unsure."""
     if selection["failure"] is not None:
         return _failed(selection)
     news = _news(selection)
-    doubts = _doubts(selection)
-    return replace(news, text=f"{news.text} {doubts}") if doubts else news
+    more = [part for part in (_taken_out(selection), _doubts(selection)) if part]
+    return replace(news, text=" ".join([news.text, *more]))
 
 
 def _news(selection: Plain) -> Verdict:
@@ -184,6 +195,12 @@ def _failed(selection: Plain) -> Verdict:
         f"{_reads_in_order(selection)} The detector's message: {_ended(selection['failure'])}"
     )
     return Verdict("warning", "Not balanced", text)
+
+
+def _taken_out(selection: Plain) -> str:
+    """How many documents a filter took out, in a sentence; "" where it took out none."""
+    number = len(filtered(selection))
+    return f"Filtered out: {number} that look{'s' if number == 1 else ''} planted." * bool(number)
 
 
 def _doubts(selection: Plain) -> str:
@@ -209,7 +226,8 @@ def _kept(selection: Plain, gate: str) -> Verdict:
 
 def _reads_in_order(selection: Plain) -> str:
     taken = len(chosen(selection))
-    passed_over = "" if _is_top(selection) else ", copies and blanks left out"
+    kinds = "filtered ones, copies and blanks" if filtered(selection) else "copies and blanks"
+    passed_over = "" if _is_top(selection) else f", {kinds} left out"
     return f"The model reads {most_relevant(taken)}{passed_over}."
 
 

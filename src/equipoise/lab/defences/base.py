@@ -49,7 +49,11 @@ class Defence(Protocol):
         ...
 
     def defend(self, case: Case) -> Defended:
-        """Which candidates go to the generator: fewer than asked for only if there are fewer."""
+        """Which candidates go to the generator.
+
+        Fewer than asked for where there are fewer, or where copies, blank or flagged documents get
+        no place.
+        """
         ...
 
 
