@@ -155,7 +155,8 @@ def read_pack(folder: Path) -> Pack:
     """
     manifest = read_manifest(folder)
     if manifest.get("format") != FORMAT:
-        raise InputError(f"{folder} must be a pack of format {FORMAT}, got {manifest.get('format')}")
+        found = manifest.get("format")
+        raise InputError(f"{folder} must be a pack of format {FORMAT}, got {found!r}")
     for name in FILES:
         if sha256(folder / name) != manifest["checksums"].get(name):
             raise InputError(
