@@ -274,8 +274,7 @@ class Balancer:
         self, plan: Plan, scores: Sequence[StanceScore], picks: Sequence[Pick]
     ) -> None:
         shown = {pick.index for pick in picks} | set(range(plan.quota.total))
-        hidden = plan.copies.exact.keys() | plan.filtered
-        for index in sorted(shown & set(range(len(plan.candidates))) - hidden):
+        for index in sorted(shown & set(range(len(plan.candidates))) - plan.copies.exact.keys()):
             _ = scores[index]
 
     def _rule_name(self, plan: Plan, decision: Decision) -> str:

@@ -70,6 +70,26 @@ def test_the_readings_differ_on_a_document_that_is_merely_odd():
     assert found(Outliers("none"), odd) == []
 
 
+def test_a_document_nearer_to_the_other_benign_ones_than_to_the_suspects_is_no_member():
+    beside = [[0.9, 0.0], [1.0, 0.1], [1.0, -0.1], [1.1, 0.0]]
+    rows = np.array(BENIGN)
+    # All are within what is far here; only what lies on the suspects' side is nearer to them.
+    at = found(Outliers("suspect", level=50.0), BENIGN, beside)
+    assert at
+    assert all(rows[i][0] > 0.4 for i in at)
+    assert [i for i in range(25) if rows[i][0] <= 0.25 and i in at] == []
+
+
+def test_spread_is_the_median_and_scaled_median_absolute_deviations():
+    rows = np.random.default_rng(2).standard_t(2, size=(40, 3))
+    own = ShrunkCovariance.fit(rows).left_out(rows)
+    apart = np.abs(own - np.median(own))
+    for level in np.linspace(0.2, 3.0, 30):
+        far = np.median(own) + level * 1.4826 * np.median(apart)
+        at = found(Outliers("benign", level=level), rows, [[9.0, 9.0, 9.0]])
+        assert set(at) == set(np.flatnonzero(own > far))
+
+
 def test_the_farthest_from_the_benign_ones_comes_first():
     assert found(Outliers("benign", level=2.0), [*BENIGN, [4.0, 4.0], [5.1, 5.1]])[0] == 26
 

@@ -186,11 +186,8 @@ def show_scores(filled: list[Path], key: Path, *, as_json: bool) -> None:
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on stderr, where that is a terminal; yields what to call with done and in all."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from equipoise.cli._bar import bar as made
 
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    with made() as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -52,12 +52,9 @@ def export(
 @contextmanager
 def _progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     """A bar on standard error, where that is a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from equipoise.cli._bar import bar as made
 
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    with made() as bar:
         task = bar.add_task("exporting", total=None)
 
         def show(stage: str, done: int, total: int) -> None:

@@ -81,20 +81,9 @@ def index(
 @contextmanager
 def _progress_bar() -> Iterator["Progress"]:
     """A bar on standard error, where that is a terminal."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from equipoise.cli._bar import bar as made
 
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal
-    ) as bar:
+    with made() as bar:
         task = bar.add_task("reading", total=None)
 
         def show(done: int, total: int) -> None:

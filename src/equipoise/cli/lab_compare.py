@@ -174,20 +174,9 @@ def _said(summary: "Summary") -> dict[str, Any]:
 @contextmanager
 def _bar() -> Iterator["Progress"]:
     """A bar on standard error, where that is a terminal."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from equipoise.cli._bar import bar as made
 
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal
-    ) as bar:
+    with made() as bar:
         tasks: dict[str, Any] = {}
 
         def show(what: str, done: int, total: int) -> None:

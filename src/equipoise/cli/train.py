@@ -174,24 +174,8 @@ def _run(
 
 @contextmanager
 def _watcher() -> Iterator["TerminalWatcher"]:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
+    from equipoise.cli._bar import bar as made
     from equipoise.cli._training import TerminalWatcher
 
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns,
-        TimeRemainingColumn(),
-        console=console,
-        speed_estimate_period=600,  # seconds: steps come slowly and differ in length
-        disable=not console.is_terminal,
-    ) as bar:
+    with made(speed_over_seconds=600) as bar:  # steps come slowly and differ in length
         yield TerminalWatcher(bar)

@@ -77,7 +77,7 @@ class BiasDef:
             where it was largest; "none" gives nothing back.
         outliers: which documents of the benign part are flagged after all.
 
-    Cost: O(n^2 d) for n = depth; about 3 ms for 50 documents of 384 dimensions. Not for pools whose
+    Cost: O(n^2 d) for n = depth; about 6 ms for 50 documents of 384 dimensions. Not for pools whose
     honest documents already differ by subject: a second subject is a cluster as well. Not for
     planted documents that are as different from one another as honest ones
     (docs/polarization.md has the figures).
