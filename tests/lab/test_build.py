@@ -17,6 +17,7 @@ from equipoise.lab.holding import Held, hold_out, is_joined, without_copies
 from equipoise.lab.joining import LEAST_WORDS, MOST_WORDS, Sentences, joined
 from equipoise.lab.overlap import NEAR, Overlaps, Spoken, near_pairs, plain, share
 from equipoise.lab.pack import Document, Origin
+from equipoise.lab.packing import make_pack
 from equipoise.lab.questions import TopicQuestions, read_questions
 from equipoise.lab.stance_data import PASSAGES, SENTENCES, Text, read_background, read_texts
 from equipoise.retrieval.readers import read_rows
@@ -442,3 +443,16 @@ def test_every_related_topic_is_in_the_data_and_neutral_texts_are_the_topics_own
         for r in read_rows(path, relative_to=SHARED)
     }
     assert {slug for e in entries for slug in e.related} <= found
+
+
+def test_unrelated_background_leaves_out_passages_about_the_topics(data, monkeypatch):
+    monkeypatch.setattr("equipoise.lab.build.read_questions", lambda: ENTRIES)
+    row_ = {"id": "x1", "topic": None, "title": "Rivers", "text": prose("rivers", 40)}
+    write(data / "background/xquad_en.jsonl", [row_])
+
+    def backgrounds(name: str) -> set[str]:
+        made = make_pack(data, [name], topics=1)
+        return {d.source for d in made.documents if d.origin is Origin.BACKGROUND}
+
+    assert backgrounds("own") == {"wikipedia_topics", "xquad_en"}
+    assert backgrounds("unrelated") == {"xquad_en"}

@@ -332,6 +332,7 @@ def test_backgrounds_replace_and_add_up(beir):
     facts = len(data.facts())
     assert sources("own") == {"equipoise.data": facts}
     assert sources("none") == {}
+    assert sources("unrelated") == {"equipoise.data": facts}  # facts are about no topic
     assert sources(str(beir)) == {"beir": 30}
     assert sources("own", str(beir)) == {"equipoise.data": facts, "beir": 30}
     assert sources("own", str(beir), limit=10) == {"equipoise.data": 10, "beir": 10}

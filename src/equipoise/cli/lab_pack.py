@@ -21,7 +21,7 @@ def pack(
     background: Annotated[
         list[str] | None,
         typer.Option(
-            help="own (default), none, a BEIR folder, or hub:OWNER/NAME. Give it twice to add up."
+            help="own (default), unrelated, none, a BEIR folder, hub:OWNER/NAME; several add up."
         ),
     ] = None,
     background_limit: Annotated[

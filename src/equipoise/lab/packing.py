@@ -11,9 +11,10 @@ from equipoise.lab.beir import HUB, beir_folder, read_corpus
 from equipoise.lab.build import Plan, build_pack
 from equipoise.lab.embedded import embedded_background, embedded_pack
 from equipoise.lab.pack import Document, Pack
+from equipoise.lab.stance_data import UNRELATED as UNRELATED_SOURCES
 from equipoise.lab.stance_data import read_background
 
-OWN, NONE = "own", "none"
+OWN, UNRELATED, NONE = "own", "unrelated", "none"
 
 
 def make_pack(
@@ -29,7 +30,8 @@ def make_pack(
 
     Args:
         data: folder of the stance format, or None.
-        backgrounds: each "own" (that of the data), "none", a BEIR folder, or "hub:OWNER/NAME".
+        backgrounds: each "own" (that of the data), "unrelated" (of that, what is about no topic),
+            "none", a BEIR folder, or "hub:OWNER/NAME".
         topics: how many at most; None takes the plan's, or every embedded topic.
         plan: draws, and how much is kept out.
         limit: at most so many documents of each background, drawn with the plan's seed.
@@ -55,9 +57,10 @@ def _background(
         return ()
     parts = []
     for name in names:
-        if name == OWN:
+        if name in (OWN, UNRELATED):
             own = embedded_background() if data is None else read_background(data)
-            parts.append(drawn(own, limit, seed=seed))
+            kept = [d for d in own if name == OWN or data is None or d.source in UNRELATED_SOURCES]
+            parts.append(drawn(kept, limit, seed=seed))
         else:
             source = name.removeprefix(HUB) if name.startswith(HUB) else None
             folder = beir_folder(name)

@@ -50,6 +50,8 @@ BACKGROUND = (
     Source("wikipedia_topics", CC_BY_SA_3, "Wikipedia contributors; Bar-Haim et al. 2017 (IBM)"),
     Source("xquad_en", CC_BY_SA_4, "Artetxe et al. 2020; Wikipedia contributors"),
 )
+UNRELATED = ("xquad_en",)
+"""Those of `BACKGROUND` that are about none of the topics."""
 LEAST_WORDS = 25
 """A shorter text is no passage."""
 
