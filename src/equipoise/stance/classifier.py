@@ -8,7 +8,7 @@ from equipoise.errors import DetectorError, InputError
 from equipoise.stance.folder import find_folder, read_folder
 from equipoise.stance.labels import checked_labels, stance_order
 from equipoise.stance.local import LocalDetector, Reading
-from equipoise.stance.negation import NEGATION_VERSION
+from equipoise.stance.question import READING
 from equipoise.stance.windows import MAX_WINDOWS
 from equipoise.types import Stance, StanceScore
 
@@ -69,7 +69,7 @@ class ClassifierDetector(LocalDetector):
 
     def _kind(self) -> str:
         order = ",".join(stance.value for stance in self._order)
-        return f"classifier({order};negation=v{NEGATION_VERSION})"
+        return f"classifier({order};{READING})"
 
     def _read(
         self, model: "PairModel", question: str, texts: list[tuple[int, str]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise.stance.base import BLANK, LAZY_BATCH, check_count, checked_texts, detect_shown
 from equipoise.stance.folder import ONNX_NAMES, ModelFolder
-from equipoise.stance.question import canonical_question, clean_text
+from equipoise.stance.question import canonical_question, text_to_read
 from equipoise.stance.windows import MAX_WINDOWS, WINDOWS_VERSION, combine_windows
 from equipoise.types import StanceScore
 
@@ -88,7 +88,10 @@ class LocalDetector(ABC):
         self._loaded()
 
     def detect(self, question: str, texts: Sequence[str]) -> list[StanceScore]:
-        """One score a text, in order. A plainly negated question is read in its positive form.
+        """One score a text, in order.
+
+        A plainly negated question is read in its positive form; a text, without sentences that only
+        ask it again.
 
         Raises:
             InputError: the question shows nothing or leaves no room for a document, or an item of
@@ -96,7 +99,7 @@ class LocalDetector(ABC):
             DetectorError: the model could not be loaded or gave an output that is not finite.
         """
         positive, negated = canonical_question(question)
-        cleaned = [clean_text(text) for text in checked_texts(texts)]
+        cleaned = [text_to_read(positive, text) for text in checked_texts(texts)]
         scores = detect_shown(
             cleaned, lambda shown: self._label(positive, [(i, cleaned[i]) for i in shown])
         )

@@ -2,7 +2,8 @@
 
 A pair model that reads "Should X not be legal?" often answers as if "not" were not there. So the
 negation is taken out by rule, the positive question is labelled, and pro and con change places:
-the two forms agree by construction, whatever the model (see `negation`).
+the two forms agree by construction, whatever the model (see `negation`). It also takes a text that
+repeats the question for one that agrees; so such sentences are left out (see `echo`).
 
 Source: ours.
 """
@@ -11,7 +12,11 @@ import re
 import unicodedata
 
 from equipoise.errors import InputError
-from equipoise.stance.negation import without_negation
+from equipoise.stance.echo import ECHO_VERSION, without_echo
+from equipoise.stance.negation import NEGATION_VERSION, without_negation
+
+READING = f"negation=v{NEGATION_VERSION};echo=v{ECHO_VERSION}"
+"""The rules of reading, as they stand in a detector's name: cached labels are for one reading."""
 
 _UNSEEN = re.compile(
     "[\x00\xad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
@@ -38,6 +43,15 @@ def clean_text(text: str) -> str:
     if text.isascii():
         return text.replace("\x00", "")
     return _JOINERS.sub("", _UNSEEN.sub("", text))
+
+
+def text_to_read(question: str, text: str) -> str:
+    """`text` cleaned, without sentences that only ask `question` again (see `echo`).
+
+    >>> text_to_read("Should X be legal?", "Should X be legal? No.")
+    'No.'
+    """
+    return without_echo(question, clean_text(text))
 
 
 def is_blank(text: str) -> bool:

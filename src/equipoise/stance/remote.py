@@ -9,8 +9,7 @@ from typing import Any
 from equipoise.errors import DetectorError, InputError
 from equipoise.stance.base import check_count, checked_texts, detect_shown
 from equipoise.stance.labels import checked_labels, stance_of, unnamed_index
-from equipoise.stance.negation import NEGATION_VERSION
-from equipoise.stance.question import canonical_question, clean_text
+from equipoise.stance.question import READING, canonical_question, text_to_read
 from equipoise.stance.tei import Retries, ServerInfo, TeiClient, TooLongError
 from equipoise.stance.windows import (
     MAX_WINDOWS,
@@ -83,11 +82,14 @@ class RemoteDetector:
         order = ",".join(self._labels or ())
         return (
             f"remote:{self._client.url}:{self._server().model}:windows={self._max_windows}"
-            f"v{WINDOWS_VERSION}:labels={order}:negation=v{NEGATION_VERSION}"
+            f"v{WINDOWS_VERSION}:labels={order}:{READING}"
         )
 
     def detect(self, question: str, texts: Sequence[str]) -> list[StanceScore]:
-        """One score a text, in order. A plainly negated question is sent in its positive form.
+        """One score a text, in order.
+
+        A plainly negated question is sent in its positive form; a text, without sentences that only
+        ask it again.
 
         Raises:
             InputError: the question shows nothing or leaves no room for a document, or an item of
@@ -96,7 +98,7 @@ class RemoteDetector:
                 are not a stance.
         """
         positive, negated = canonical_question(question)
-        cleaned = [clean_text(text) for text in checked_texts(texts)]
+        cleaned = [text_to_read(positive, text) for text in checked_texts(texts)]
         scores = detect_shown(
             cleaned, lambda shown: self._label(positive, [cleaned[index] for index in shown])
         )

@@ -9,7 +9,7 @@ from equipoise.errors import DetectorError, InputError
 from equipoise.stance.folder import ONNX_NAMES, SAFETENSORS, find_folder, read_folder
 from equipoise.stance.labels import NOT_ENTAILMENT, checked_labels, stance_order
 from equipoise.stance.local import LocalDetector, Reading
-from equipoise.stance.negation import NEGATION_VERSION
+from equipoise.stance.question import READING
 from equipoise.stance.windows import MAX_WINDOWS
 from equipoise.types import Stance, StanceScore
 
@@ -123,7 +123,7 @@ class ZeroShotDetector(LocalDetector):
 
     def _kind(self) -> str:
         order = ",".join(stance.value for stance in self._order)
-        versions = f"hypotheses=v{HYPOTHESES_VERSION};negation=v{NEGATION_VERSION}"
+        versions = f"hypotheses=v{HYPOTHESES_VERSION};{READING}"
         return f"zero_shot({self._backend};{order};{versions})"
 
     def _read(

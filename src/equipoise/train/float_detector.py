@@ -7,10 +7,9 @@ import numpy as np
 import torch
 
 from equipoise.stance.base import BLANK, checked_texts
-from equipoise.stance.negation import NEGATION_VERSION
 from equipoise.stance.pair_model import Limits, PairModel
 from equipoise.stance.pairs import Batch, Pair
-from equipoise.stance.question import canonical_question, clean_text, is_blank
+from equipoise.stance.question import READING, canonical_question, is_blank, text_to_read
 from equipoise.stance.runners import Logits
 from equipoise.stance.windows import MAX_WINDOWS, WINDOWS_VERSION, combine_windows
 from equipoise.train.data import Row
@@ -74,7 +73,7 @@ class FloatDetector:
             for weights in self._encoder.model.state_dict().values():
                 digest.update(weights.cpu().numpy().tobytes())
             self._name = (
-                f"float@{digest.hexdigest()[:12]}:negation=v{NEGATION_VERSION}"
+                f"float@{digest.hexdigest()[:12]}:{READING}"
                 f":length={self._max_length}:windows={MAX_WINDOWS}v{WINDOWS_VERSION}"
             )
         return self._name
@@ -101,7 +100,7 @@ class FloatDetector:
         for index, (question, text) in enumerate(pairs):
             positive, negated = canonical_question(question)
             swapped.append(negated)
-            read = clean_text(text)
+            read = text_to_read(positive, text)
             asked = self._model.tokenizer.ids(positive)
             texts = [] if is_blank(read) else [(index, read)]
             for window in self._model.windows(texts, beside=len(asked)):

@@ -13,7 +13,7 @@ from equipoise.stance.base import BLANK
 from equipoise.stance.folder import ModelFolder
 from equipoise.stance.pair_model import Limits, PairModel
 from equipoise.stance.pairs import PairTokenizer
-from equipoise.stance.question import canonical_question, clean_text, is_blank
+from equipoise.stance.question import canonical_question, is_blank, text_to_read
 from equipoise.stance.runners import Runner
 from equipoise.stance.windows import MAX_WINDOWS, combine_windows
 from equipoise.train.calibrate import Calibration, Floats, Probabilities
@@ -83,7 +83,9 @@ class Reader:
         found = []
         for number, row in enumerate(rows, start=1):
             question, negated = canonical_question(row.question)
-            found.append(Read(row, self._logits(question, clean_text(row.text)), negated))
+            found.append(
+                Read(row, self._logits(question, text_to_read(question, row.text)), negated)
+            )
             if progress is not None:
                 progress(number, len(rows))
         return found
