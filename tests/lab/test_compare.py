@@ -8,13 +8,15 @@ import pytest
 
 from equipoise.errors import DetectorError, InputError, MissingExtraError
 from equipoise.lab.cases import Corpus
+from equipoise.lab.cells import cell, table
 from equipoise.lab.compare import checked, clean_corpus, compare
 from equipoise.lab.defences.base import Defended, RuleDefence
 from equipoise.lab.figures import draw
+from equipoise.lab.frame import Frame
 from equipoise.lab.labels import DetectorLabels, OracleLabels
 from equipoise.lab.measures import KEYS
 from equipoise.lab.results import ResultFile, code_version, read_results
-from equipoise.lab.tables import Frame, cell, markdown, means, table
+from equipoise.lab.tables import markdown, means
 from equipoise.lab.vectors import VectorCache
 from equipoise.selection.quota import QuotaRule
 from equipoise.selection.relevance import RelevanceRule
@@ -241,6 +243,23 @@ def test_tables_say_the_attack_and_every_number_with_interval_and_n(path):
         assert number == "-" or re.fullmatch(
             r"-?\d+\.\d{3} \[(-?\d+\.\d{3}, -?\d+\.\d{3}|one topic)\] \d+", number
         )
+
+
+def test_the_first_table_has_every_defence_and_corpus(path):
+    run(path)
+    text = markdown(read_results(path))
+    first = text.split("### At a glance")[1].split("###")[0].strip().splitlines()
+    heads = [head.strip() for head in first[0].strip("| ").split("|")]
+    assert heads == [
+        "defence",
+        "planted in the five, attacked",
+        "skew, clean",
+        "skew, attacked",
+        "nDCG@5, clean",
+    ]
+    whole = text.split("### Corpus attacked")[1]
+    planted = next(row for row in first if row.startswith("| quota |")).split("|")[2].strip()
+    assert f"| quota | {planted} |" in whole
 
 
 def test_the_tables_last_word_is_the_run_asked_for_last(path, monkeypatch):

@@ -8,7 +8,7 @@ from equipoise._extras import require
 from equipoise.errors import InputError, StoreError
 from equipoise.lab.measures import measure
 from equipoise.lab.results import Run
-from equipoise.lab.tables import Frame
+from equipoise.lab.frame import Frame
 
 PANELS = ("planted", "skew", "ndcg5")
 INK, FAINT = "#222222", "#d0d0d0"

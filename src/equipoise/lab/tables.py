@@ -1,22 +1,15 @@
 """Tables in Markdown, drawn from result files alone."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
+from equipoise.lab.cells import cell, table
+from equipoise.lab.frame import CLEAN, NONE, Frame
+from equipoise.lab.glance import glance
 from equipoise.lab.measures import KEYS, measure
 from equipoise.lab.results import Run
-from equipoise.lab.stats import (
-    Estimate,
-    TopicBootstrap,
-    difference,
-    holm,
-    randomisation_p,
-)
-
-CLEAN = "clean"
-NONE = "none"
-"""The defence that others are measured against, where it is there."""
+from equipoise.lab.stats import difference, holm, randomisation_p
 
 THROWN = "What a defence throws away"
 PARTS = {
@@ -58,66 +51,6 @@ NOTE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Runs over the same questions, in one order, with the draws that all of them share.
-
-    `topics` are the groups of the questions, which are resampled whole.
-    """
-
-    runs: tuple[Run, ...]
-    questions: tuple[str, ...]
-    topics: tuple[str, ...]
-    bootstrap: TopicBootstrap
-
-    @classmethod
-    def of(cls, runs: Sequence[Run], keep: Callable[[Mapping[str, Any]], bool]) -> "Frame":
-        """The questions whose row `keep` holds for."""
-        groups = {
-            question: str(row["group"])
-            for run in runs
-            for question, row in run.rows.items()
-            if keep(row)
-        }
-        questions = tuple(sorted(groups))
-        topics = tuple(groups[question] for question in questions)
-        return cls(tuple(runs), questions, topics, TopicBootstrap(topics))
-
-    def column(self, run: Run, key: str) -> list[float | None]:
-        """One value a question; None where there is no row, it failed, or the measure says none."""
-        return [
-            run.rows.get(question, {}).get("measures", {}).get(key) for question in self.questions
-        ]
-
-    def estimate(self, run: Run, key: str) -> Estimate:
-        """The mean of a measure."""
-        return self.bootstrap.estimate(self.column(run, key))
-
-    def corpora(self) -> tuple[str, ...]:
-        """Names of the corpora, clean first."""
-        names = dict.fromkeys(run.corpus for run in self.runs)
-        return tuple(sorted(names, key=lambda name: name != CLEAN))
-
-    def planted(self, corpus: str) -> int:
-        """How many documents were planted in that corpus."""
-        return int(self.on(corpus)[0].settings["planted"])
-
-    def on(self, corpus: str) -> tuple[Run, ...]:
-        """The runs on a corpus, no defence first."""
-        found = [run for run in self.runs if run.corpus == corpus]
-        return tuple(sorted(found, key=lambda run: run.label != NONE))
-
-    def find(self, corpus: str, label: str) -> Run | None:
-        """The run of that corpus and label, if it is there."""
-        found = [r for r in self.runs if r.corpus == corpus and self.shown(r) == label]
-        return found[0] if found else None
-
-    def shown(self, run: Run) -> str:
-        """The run's label; its whole name where two defences of one corpus share the label."""
-        alike = {r.defence for r in self.runs if r.label == run.label}
-        return run.label if len(alike) == 1 else run.defence
-
-
 def markdown(groups: Sequence[Sequence[Run]]) -> str:
     """All tables of a result file (`read_results`), as one Markdown document.
 
@@ -151,7 +84,7 @@ def means(groups: Sequence[Sequence[Run]]) -> list[dict[str, Any]]:
 
 
 def _frame(frame: Frame, where: str) -> list[str]:
-    parts = []
+    parts = [glance(frame, where)]
     for corpus in frame.corpora():
         parts.append(f"### Corpus {corpus}{where}")
         if frame.planted(corpus):
@@ -274,25 +207,3 @@ def _said_of_attack(settings: Mapping[str, Any]) -> str:
     words += [f"direction {attack['direction']}"] if "direction" in attack else []
     words += [f"mean share of a topic {share:.1%}"] if share is not None else []
     return ", ".join(words) + "."
-
-
-def cell(estimate: Estimate, *, sign: bool = False) -> str:
-    """`1.74 [1.50, 1.98] 210`: value, interval, n.
-
-    >>> cell(Estimate(0.5, 0.25, 0.75, 12, 3)), cell(Estimate(None, None, None, 0, 0))
-    ('0.500 [0.250, 0.750] 12', '-')
-    """
-    if estimate.value is None:
-        return "-"
-    form = "+.3f" if sign else ".3f"
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:{form}} [one topic] {estimate.n}"
-    return f"{estimate.value:{form}} [{estimate.low:{form}}, {estimate.high:{form}}] {estimate.n}"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table; a bar within a cell is escaped."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(
-        "| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in lines
-    )
