@@ -130,8 +130,8 @@ def write_pack(pack: Pack, folder: Path) -> None:
     if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").exists():
         raise InputError(f"{folder} must be new, empty, or hold a pack; it holds other files")
     folder.mkdir(parents=True, exist_ok=True)
-    everything: tuple[Sequence[Topic | Question | Document], ...]
-    everything = (pack.topics, pack.questions, pack.documents)
+    everything: list[Sequence[Topic | Question | Document]]
+    everything = [pack.topics, pack.questions, pack.documents]
     for name, parts in zip(FILES, everything, strict=True):
         write_lines(folder / name, (asdict(part) for part in parts))
     manifest = {
