@@ -7,6 +7,8 @@ import typer
 from typer.testing import CliRunner
 
 from equipoise.cli.lab_compare import compare
+from equipoise.errors import DetectorError, InputError
+from equipoise.lab.defences import NAMES
 from equipoise.lab.embedded import embedded_pack
 from equipoise.lab.pack import write_pack
 from equipoise.lab.poison.folder import write_poisoned
@@ -72,3 +74,30 @@ def test_poisoning_here_needs_direction_and_number(folder):
 def test_an_unknown_defence_is_named(folder):
     with pytest.raises(ValueError, match="'shield'"):
         invoke(folder, "--defences", "none,shield")
+
+
+def test_a_comparison_with_failures_says_the_first_and_ends_with_1(folder, monkeypatch, tmp_path):
+    def broken(self, case):
+        raise DetectorError("the model is gone")
+
+    monkeypatch.setattr("equipoise.lab.defences.base.RuleDefence.defend", broken)
+    arguments = [str(folder / "pack"), "-o", str(tmp_path / "out"), "--detector", "oracle"]
+    arguments += ["--defences", "none,quota", "--cache", str(folder / "out" / "cache")]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 1
+    assert "15 errors" in result.stderr
+    assert "DetectorError: the model is gone" in result.stderr
+
+
+def test_results_do_not_go_into_a_pack(folder):
+    result = CliRunner().invoke(app, [str(folder / "pack"), "-o", str(folder / "pack")])
+    assert isinstance(result.exception, InputError)
+    assert "holds a pack" in str(result.exception)
+
+
+def test_all_leaves_out_what_acts_beyond_retrieval():
+    from equipoise.cli.lab_compare import BEYOND, _defences
+
+    labels = {made.name.partition(":")[0] for made in _defences("all")}
+    assert labels == set(NAMES) - set(BEYOND)
+    assert _defences("prompt_only")[0].name.startswith("prompt_only")

@@ -18,7 +18,16 @@ from equipoise.lab.about import shares
 from equipoise.lab.background import drawn
 from equipoise.lab.beir import beir_folder, read_corpus, read_qrels, read_queries
 from equipoise.lab.embedded import embedded_pack
-from equipoise.lab.pack import Document, Origin, Pack, Question, Topic, read_pack, write_pack
+from equipoise.lab.pack import (
+    Document,
+    Origin,
+    Pack,
+    Question,
+    Topic,
+    document_of,
+    read_pack,
+    write_pack,
+)
 from equipoise.lab.packing import make_pack
 from equipoise.lab.questions import read_questions
 from equipoise.types import Stance
@@ -75,6 +84,35 @@ def test_a_changed_file_and_a_folder_of_something_else_are_refused(tmp_path):
 def test_parts_that_do_not_hold_together_are_refused(parts):
     with pytest.raises(InputError):
         replace(TOY, **parts)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"stance": "maybe"}, "'d' must have an origin"),
+        ({"origin": "planted"}, "must have an origin"),
+        ({"text": None}, "text must be Unicode text, got None"),
+        ({"text": "half \ud800"}, "text must be Unicode text"),
+        ({"id": 3}, "id must be Unicode text, got 3"),
+    ],
+)
+def test_a_document_that_is_none_is_named(change, message):
+    row = {
+        "id": "d",
+        "text": "t",
+        "origin": "genuine",
+        "source": "s",
+        "topic": "x",
+        "stance": "pro",
+    }
+    assert document_of(row).stance is Stance.PRO
+    with pytest.raises(InputError, match=message):
+        document_of({**row, **change})
+
+
+def test_a_pack_is_read_from_a_path_given_as_text(tmp_path):
+    write_pack(TOY, tmp_path / "toy")
+    assert read_pack(str(tmp_path / "toy")) == read_pack(tmp_path / "toy")
 
 
 # Questions
@@ -392,3 +430,10 @@ def test_the_command_takes_a_data_folder(tmp_path):
     assert cells.split()[1:] == ["1", "1", "3", "2", "(0)", "2", "(0)", "yes"]
     assert "Not in the data, and left out: procon20" in result.stderr
     assert read_pack(tmp_path / "pack").about["made_by"]["settings"]["keep"] == 1
+
+
+def test_what_the_embedded_corpus_keeps_out_cannot_be_chosen(tmp_path):
+    for option in ("--planted", "--keep"):
+        result = run("-o", tmp_path / "p", option, "3")
+        assert isinstance(result.exception, InputError)
+        assert "go with --data" in str(result.exception)

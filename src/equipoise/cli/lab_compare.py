@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 DEFENCES = "none,random5,mmr,quota"
 """Those of SP table 9."""
+BEYOND = ("prompt_only", "quota_prompt", "robustrag")
+"""Defences that act on the prompt or the answer: at retrieval they are `none` or `quota` again."""
 
 
 # Long because it is the list of options; the work is in `_run`.
@@ -60,6 +62,8 @@ def compare(
     from equipoise.lab.results import read_results
     from equipoise.lab.tables import markdown, means
 
+    if (out / "documents.jsonl").exists():
+        raise InputError(f"{out} must be a folder for results, and it holds a pack")
     read = read_pack(pack)
     corpora = _corpora(read, poisoned or [], direction, n or [])
     results = out / "results.jsonl"
@@ -89,6 +93,14 @@ def compare(
     note(
         f"{summary.written} lines written, {summary.kept} kept, {summary.errors} errors: {seconds}"
     )
+    if summary.errors:
+        first = next(error for runs in groups for run in runs for error in _errors(run))
+        note(f"Questions that failed are in no mean. The first failure on file: {first}")
+        raise typer.Exit(1)
+
+
+def _errors(run: "Run") -> Iterator[str]:
+    return (str(row["error"]) for row in run.rows.values() if "error" in row)
 
 
 def _corpora(
@@ -115,7 +127,11 @@ def _corpora(
 def _defences(names: str) -> list["Defence"]:
     from equipoise.lab.defences import NAMES, defence
 
-    asked = NAMES if names == "all" else [name.strip() for name in names.split(",")]
+    asked = (
+        [name for name in NAMES if name not in BEYOND]
+        if names == "all"
+        else [name.strip() for name in names.split(",")]
+    )
     return [defence(name) for name in dict.fromkeys(asked)]
 
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from equipoise.errors import InputError
+
 if TYPE_CHECKING:
     from equipoise.lab.pack import Pack
 
@@ -28,15 +30,22 @@ def pack(
         int | None, typer.Option(min=1, help="At most so many documents of each background.")
     ] = None,
     planted: Annotated[
-        int, typer.Option(min=0, help="Documents kept out to be planted, a side and topic.")
-    ] = 7,
+        int | None,
+        typer.Option(min=0, help="With --data: documents kept out, a side and topic (7)."),
+    ] = None,
     keep: Annotated[
-        int, typer.Option(min=1, help="Documents a side that stay in the corpus, at least.")
-    ] = 2,
+        int | None,
+        typer.Option(min=1, help="With --data: documents a side that stay, at least (2)."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Of every draw (20260909).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the account as JSON.")] = False,
 ) -> None:
     """Make a pack: topics, questions, documents whose stance is known, and texts to plant."""
+    if data is None and (planted is not None or keep is not None):
+        raise InputError(
+            "--planted and --keep go with --data: what the embedded corpus keeps out is fixed, "
+            "seven documents a side"
+        )
     from equipoise import __version__
     from equipoise.cli._io import note, print_json, show
     from equipoise.lab.build import SEED, Plan
@@ -44,15 +53,16 @@ def pack(
     from equipoise.lab.pack import write_pack
     from equipoise.lab.packing import OWN, make_pack
 
-    plan = Plan(seed=SEED if seed is None else seed, held=Held(planted, keep))
+    held = Held(7 if planted is None else planted, 2 if keep is None else keep)
+    plan = Plan(seed=SEED if seed is None else seed, held=held)
     backgrounds = background or [OWN]
     settings = {
         "data": None if data is None else str(data),
         "topics": topics,
         "background": backgrounds,
         "background_limit": background_limit,
-        "planted": planted,
-        "keep": keep,
+        "planted": None if data is None else held.planted,
+        "keep": None if data is None else held.kept,
         "seed": plan.seed,
     }
     made_by = {"command": "equipoise lab pack", "version": __version__, "settings": settings}

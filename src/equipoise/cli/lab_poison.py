@@ -204,6 +204,8 @@ def form(
     from equipoise.lab.poison.folder import read_poisoned
     from equipoise.lab.poison.planted import pack_checksums
 
+    if (out / "documents.jsonl").exists():
+        raise InputError(f"{out} must be a folder for a form, and it holds a pack")
     read = read_pack(pack)
     sums = pack_checksums(read)
     made = make_form(

@@ -6,9 +6,9 @@ from typing import Any
 
 from equipoise._extras import require
 from equipoise.errors import InputError, StoreError
+from equipoise.lab.frame import Frame
 from equipoise.lab.measures import measure
 from equipoise.lab.results import Run
-from equipoise.lab.frame import Frame
 
 PANELS = ("planted", "skew", "ndcg5")
 INK, FAINT = "#222222", "#d0d0d0"
@@ -59,6 +59,11 @@ def draw(runs: Sequence[Run], path: Path) -> None:
         for panel, key in zip(panels, PANELS, strict=True):
             _panel(panel, frame, key, defences)
         _name_corpora(figure, corpora)
+        said = runs[0].settings
+        labels = str(said["labels"]).partition("@")[0]
+        figure.supxlabel(
+            f"pack {said['pack']}, labels {labels}", fontsize=8, color=INK, x=0.99, ha="right"
+        )
         _save(figure, path)
 
 

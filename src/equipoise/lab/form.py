@@ -8,6 +8,7 @@ FOLDER/key.json      item -> document and intended side: not for those who fill 
 """
 
 import csv
+import hashlib
 import io
 import json
 import random
@@ -107,8 +108,11 @@ def make_form(
             drawn += rng.sample(inside, min(each, len(inside)))
     random.Random(f"{seed}/order").shuffle(drawn)
     width = len(str(len(drawn)))
+    # A mark of the form in every item, so that no form is scored with another's key.
+    ids = json.dumps([pack.name, seed, *(document.id for document in drawn)])
+    mark = hashlib.sha256(ids.encode("utf-8", "replace")).hexdigest()[:4]
     items = [
-        _item(pack, document, f"item-{number:0{width}}", sources.get(document.id, ()))
+        _item(pack, document, f"item-{number:0{width}}-{mark}", sources.get(document.id, ()))
         for number, document in enumerate(drawn, 1)
     ]
     return Form(pack.name, seed, tuple(items), tuple(short), pack.groups())

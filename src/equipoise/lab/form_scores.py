@@ -91,6 +91,7 @@ def read_filled(path: Path, key: Mapping[str, Any]) -> dict[str, dict[str, str]]
         text = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} must be a CSV file in UTF-8: {error}") from error
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a document may be a book
     head = text.split("\n", 1)[0]
     # Spreadsheets of many countries part cells by semicolons.
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count))

@@ -155,6 +155,7 @@ def read_pack(folder: Path) -> Pack:
     Raises:
         InputError: it is no pack, of a newer format, damaged, or does not hold together.
     """
+    folder = Path(folder)
     manifest = read_manifest(folder)
     if manifest.get("format") != FORMAT:
         found = manifest.get("format")
@@ -177,16 +178,34 @@ def read_pack(folder: Path) -> Pack:
 
 
 def document_of(row: Mapping[str, Any]) -> Document:
-    """A document from its JSON object."""
-    stance = row.get("stance")
-    return Document(
-        row["id"],
-        row["text"],
-        Origin(row["origin"]),
-        row["source"],
-        row.get("topic"),
-        Stance(stance) if stance else None,
-    )
+    """A document from its JSON object.
+
+    Raises:
+        InputError: a field is missing, of a wrong kind, or a text that is no Unicode.
+    """
+    for name in ("id", "text", "source"):
+        text = row.get(name)
+        if not isinstance(text, str) or not _is_unicode(text):
+            raise InputError(
+                f"a document's {name} must be Unicode text, got {text!r} in {row!r:.90}"
+            )
+    try:
+        origin, stance = Origin(row["origin"]), Stance(row["stance"]) if row.get("stance") else None
+    except (KeyError, ValueError) as error:
+        raise InputError(
+            f"document {row['id']!r} must have an origin ({', '.join(Origin)}) and a stance "
+            f"({', '.join(Stance)}, or null): {error}"
+        ) from error
+    return Document(row["id"], row["text"], origin, row["source"], row.get("topic"), stance)
+
+
+def _is_unicode(text: str) -> bool:
+    """False for a text with half a surrogate pair, which no file can hold."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
