@@ -26,8 +26,13 @@ LICENCES = {
     "check_covid": "MIT (evidence of published abstracts)",
     "mnli_negation": "MIT (built on MultiNLI)",
     "snli_negation": "MIT (built on SNLI, CC BY-SA 4.0)",
+    "vitaminc_synthetic": "CC BY-SA 3.0",
+    "strategyqa": "MIT (evidence of Wikipedia, CC BY-SA)",
+    "creak": "MIT",
     "own_train": "Apache-2.0, the project's own examples",
+    "joined": "those of the sentences joined (perspectrum, ibm_*; CC BY-SA, CDLA-Sharing)",
     "off_topic": "CC BY-SA 3.0 and 4.0 (questions of the sources above beside other texts)",
+    "crossed": "CC BY-SA 3.0 and 4.0 (questions of the sources above beside their texts)",
 }
 """Every source a recipe may name; `off_topic` are pairs made from background texts."""
 
