@@ -147,3 +147,14 @@ def test_every_row_is_what_the_embedder_would_say(tmp_path_factory, calls):
     for texts in calls:
         rows = VectorCache(Sums(), folder, batch=2).texts(texts)
         assert np.allclose(rows, Sums().embed(texts), atol=1e-6)
+
+
+@pytest.mark.parametrize("value", [np.nan, 7.0])
+def test_numbers_that_were_changed_in_a_file_are_noticed(value, tmp_path):
+    VectorCache(Sums(), tmp_path).texts(["a", "b"])
+    [path] = tmp_path.rglob("*.npy")
+    rows = np.load(path)
+    rows["vector"][1, 0] = value
+    np.save(path, rows)
+    with pytest.raises(StoreError, match="damaged"):
+        VectorCache(Sums(), tmp_path)

@@ -212,6 +212,8 @@ def form(
         read, [read_poisoned(p, read, checksums=sums) for p in poisoned], each=each, seed=seed
     )
     write_form(made, out)
+    if len({item.document.stance for item in made.items}) < 2:
+        note("All documents are of one side: whoever knows one answer knows all. Give both sides.")
     note("Give form.html (or form.csv, sources.csv, questions.txt) to readers; keep key.json.")
     if as_json:
         print_json({"out": str(out), "items": len(made.items), "short": made.short})

@@ -156,8 +156,11 @@ class VectorCache:
                 f"{path} must hold vectors of {self._row['vector'].shape[0]} numbers, got "
                 f"{rows.dtype}: delete it"
             )
-        self._files.append(path)
         vectors = rows["vector"].view(np.ndarray)
+        lengths = np.einsum("nd,nd->n", vectors, vectors)
+        if not np.all(np.abs(lengths - 1.0) < 1e-3):  # NaN too
+            raise StoreError(f"{path} must hold vectors of length 1, and is damaged: delete it")
+        self._files.append(path)
         self._known.update(zip(map(bytes, rows["key"].tolist()), vectors, strict=True))
 
     def _join(self) -> None:
