@@ -271,3 +271,9 @@ def test_dropout_is_set_in_every_layer_that_has_it(share, make_base):
         now = [part.p for part in model.modules() if isinstance(part, torch.nn.Dropout)]
         assert now == [share] * len(before)
         assert len(now) > 3
+
+
+def test_a_run_leaves_the_processors_arithmetic_as_it_was(data, recipe, tmp_path):
+    train(data, replace(recipe, nli={}, off_topic=0, sources={"procon20": 4}), tmp_path, folds=3)
+    tiny = float("5e-324")  # a denormal number, which the run itself counts as 0
+    assert tiny * float("1") > 0

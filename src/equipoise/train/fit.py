@@ -5,7 +5,8 @@ import json
 import math
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,6 @@ def fit(
     batches depends on the seed alone, so it is the same plan.
     """
     torch.manual_seed(recipe.seed)
-    torch.set_flush_denormal(True)  # vanishing optimizer moments are slow to compute with
     plan = _plan(examples, recipe)
     where = device()
     model = encoder.model.to(where)
@@ -54,7 +54,7 @@ def fit(
     began = saved = time.monotonic()
     losses: list[float] = []
     tokens = 0
-    with (folder / "log.jsonl").open("a", encoding="utf-8") as log:
+    with (folder / "log.jsonl").open("a", encoding="utf-8") as log, _without_denormals():
         log.write(json.dumps({"event": "start", "step": start, "device": str(where), **key}) + "\n")
         for step, batch in enumerate(plan[start:], start=start + 1):
             losses.append(_step(encoder, batch, recipe, where))
@@ -77,6 +77,19 @@ def fit(
                 _save(checkpoint, parts, json.dumps(key), step)
     _save(checkpoint, parts, json.dumps(key), len(plan))
     model.eval()
+
+
+@contextmanager
+def _without_denormals() -> Iterator[None]:
+    """Vanishing optimizer moments count as 0: the processor is slow to compute with them.
+
+    The setting is the process's, so it is taken back.
+    """
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
 
 
 def plan_steps(examples: Sequence[Example], recipe: Recipe) -> int:
