@@ -1,4 +1,7 @@
-"""The model card, written from a run's report so that no figure is copied by hand."""
+"""The model card, written from a run's report so that no figure is copied by hand.
+
+Long because it is one document, from its first line to its last.
+"""
 
 from importlib.metadata import version
 from typing import Any
