@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from equipoise.errors import InputError
+from equipoise.lab.overlap import GRAM_WORDS, grams, words
 from equipoise.types import Stance, StanceDetector, StanceScore
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 MIN_WORDS, MAX_WORDS = 45, 82
 """Words of an injected document. Source: SP table 14 (its range)."""
-RUN_WORDS = 5
 MAX_SHARED = 0.5
 """More of a text's five-word runs than this in one other text make it a copy. Source: ours."""
 MAX_COSINE = 0.95
@@ -108,8 +108,10 @@ def shared_runs(text: str, other: str) -> float:
     >>> shared_runs("One two three four five six", "ONE two, three four five. Seven")
     0.5
     """
-    own = _runs(text)
-    return len(own & _runs(other)) / len(own) if own else 0.0
+    if len(words(text)) < GRAM_WORDS:
+        return 0.0
+    own = grams(text)
+    return len(own & grams(other)) / len(own)
 
 
 def check_cosine(
@@ -183,11 +185,6 @@ def sentences(text: str) -> list[str]:
     ['It rose by 2.5 points.', 'Why?', 'Nobody at the U.S. office knows.']
     """
     return [part.strip() for part in _SENTENCE_END.split(text) if part.strip()]
-
-
-def _runs(text: str) -> set[tuple[str, ...]]:
-    words = _WORD.findall(text.casefold())
-    return {tuple(words[i : i + RUN_WORDS]) for i in range(len(words) - RUN_WORDS + 1)}
 
 
 def _finding(check: str, passed: bool, detail: str) -> Finding:
