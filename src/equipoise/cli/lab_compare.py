@@ -1,7 +1,6 @@
 """`equipoise lab compare`: a pack and poisoned corpora in; results, tables and a figure out."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ from equipoise.errors import InputError
 
 if TYPE_CHECKING:
     from equipoise.lab.cases import Corpus
-    from equipoise.lab.compare import Progress, Summary
+    from equipoise.lab.compare import Summary
     from equipoise.lab.defences.base import Defence
     from equipoise.lab.pack import Pack
     from equipoise.lab.results import Run
@@ -51,21 +50,18 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print means as JSON.")] = False,
 ) -> None:
     """Compare defences on clean and poisoned corpora, at the level of retrieval."""
-    if bool(n) != (direction is not None) or direction not in (None, "pro", "con", "both"):
-        raise InputError(
-            "to poison here, give --direction pro, con or both, and --n; "
-            f"got {direction!r} and {n or []}"
-        )
     from equipoise.cli._io import note, print_json, show, write_file
+    from equipoise.lab.corpora import check_direction, corpora_of
     from equipoise.lab.figures import draw
     from equipoise.lab.pack import read_pack
     from equipoise.lab.results import read_results
     from equipoise.lab.tables import markdown, means
 
+    check_direction(direction, n or [])
     if (out / "documents.jsonl").exists():
         raise InputError(f"{out} must be a folder for results, and it holds a pack")
     read = read_pack(pack)
-    corpora = _corpora(read, poisoned or [], direction, n or [])
+    corpora = corpora_of(read, poisoned or [], direction, n or [])
     results = out / "results.jsonl"
     kept = cache or out / "cache"
     summary = _run(
@@ -103,36 +99,10 @@ def _errors(run: "Run") -> Iterator[str]:
     return (str(row["error"]) for row in run.rows.values() if "error" in row)
 
 
-def _corpora(
-    pack: "Pack", folders: Sequence[Path], direction: str | None, sizes: Sequence[int]
-) -> list["Corpus"]:
-    from equipoise.lab.compare import clean_corpus, poisoned_corpus
-    from equipoise.lab.poison.folder import read_poisoned
-    from equipoise.lab.poison.planted import pack_checksums
-    from equipoise.lab.poison.stance import poison
-    from equipoise.types import Stance
-
-    corpora = [clean_corpus(pack)]
-    sums = pack_checksums(pack) if folders else None
-    for folder in folders:
-        name = folder.resolve().name
-        corpora.append(poisoned_corpus(name, pack, read_poisoned(folder, pack, checksums=sums)))
-    for side in (side for side in (Stance.PRO, Stance.CON) if direction in (side.value, "both")):
-        for size in sizes:
-            found = poison(pack, side, n=size)
-            corpora.append(poisoned_corpus(f"stance-{side.value}-{size}", pack, found))
-    return corpora
-
-
 def _defences(names: str) -> list["Defence"]:
-    from equipoise.lab.defences import NAMES, defence
+    from equipoise.lab.corpora import named_defences
 
-    asked = (
-        [name for name in NAMES if name not in BEYOND]
-        if names == "all"
-        else [name.strip() for name in names.split(",")]
-    )
-    return [defence(name) for name in dict.fromkeys(asked)]
+    return named_defences(names, leave_out=BEYOND)
 
 
 def _run(
@@ -147,6 +117,7 @@ def _run(
     depth: int,
     threads: int | None,
 ) -> "Summary":
+    from equipoise.cli._bar import told_by_bar as bar
     from equipoise.cli._io import note
     from equipoise.lab.compare import compare as run
     from equipoise.lab.labels import load_labels
@@ -155,7 +126,7 @@ def _run(
     from equipoise.retrieval.embedder import load_embedder
 
     vectors = VectorCache(load_embedder(embedder), cache / "vectors")
-    with load_labels(detector, cache / "labels.sqlite", threads=threads) as labels, _bar() as told:
+    with load_labels(detector, cache / "labels.sqlite", threads=threads) as labels, bar() as told:
         try:
             return run(
                 pack,
@@ -185,19 +156,3 @@ def _said(summary: "Summary") -> dict[str, Any]:
     from dataclasses import asdict
 
     return asdict(summary)
-
-
-@contextmanager
-def _bar() -> Iterator["Progress"]:
-    """A bar on standard error, where that is a terminal."""
-    from equipoise.cli._bar import bar as made
-
-    with made() as bar:
-        tasks: dict[str, Any] = {}
-
-        def show(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done, total=total)
-
-        yield show

@@ -27,7 +27,7 @@ def train(
         Path, typer.Option("--out", "-o", help="The run's folder; a stopped run in it goes on.")
     ],
     preset: Annotated[
-        str, typer.Option(help="The recipe: paper, equipoise, continue, small or taught.")
+        str, typer.Option(help="The recipe: paper, equipoise, continue, small, taught, judge ...")
     ] = "equipoise",
     base: Annotated[
         str | None,

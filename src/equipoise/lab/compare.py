@@ -17,7 +17,7 @@ from equipoise.lab.poison.planted import Poisoned, pack_checksums
 from equipoise.lab.results import FORMAT, ResultFile, code_version, row_key, run_id
 from equipoise.lab.vectors import VectorCache
 from equipoise.stance.base import LazyScores
-from equipoise.types import StanceScore
+from equipoise.types import Quota, Stance, StanceScore
 
 Progress = Callable[[str, int, int], None]
 """Is told what is being done, how many are done, and of how many."""
@@ -203,6 +203,7 @@ class _Work:
             "instruct": defended.instruct,
             "measures": {key: measures[key] for key in KEYS},
             "labels": _reading(asked, scores),
+            "composition": _composition(scores),
             "ms": {
                 "label": round(1e3 * labelling, 3),
                 "defend": round(1e3 * (seconds - labelling), 3),
@@ -247,6 +248,20 @@ def _reading(asked: Asked, scores: Sequence[StanceScore]) -> dict[str, int] | No
     known = [index for index in read if truth[index] is not None]
     right = sum(read[index].label is truth[index] for index in known)
     return {"read": len(read), "known": len(known), "right": right}
+
+
+def _composition(scores: Sequence[StanceScore]) -> dict[str, dict[str, int]]:
+    """How many candidates of the pool, and of all, have each label, as far as labels were read.
+
+    A quota that is filled reads the pool; one that falls short reads everything. Source: SP F.1.
+    """
+    read = scores.seen if isinstance(scores, LazyScores) else dict(enumerate(scores))
+    pool = [score.label for index, score in read.items() if index < Quota().pool]
+    every = [score.label for score in read.values()]
+    return {
+        name: {stance.value: labels.count(stance) for stance in Stance}
+        for name, labels in (("pool", pool), ("depth", every))
+    }
 
 
 def _check_names(kind: str, names: Sequence[str]) -> None:

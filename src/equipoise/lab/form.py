@@ -109,8 +109,7 @@ def make_form(
     random.Random(f"{seed}/order").shuffle(drawn)
     width = len(str(len(drawn)))
     # A mark of the form in every item, so that no form is scored with another's key.
-    ids = json.dumps([pack.name, seed, *(document.id for document in drawn)])
-    mark = hashlib.sha256(ids.encode("utf-8", "replace")).hexdigest()[:4]
+    mark = mark_of([pack.name, seed, *(document.id for document in drawn)])
     items = [
         _item(pack, document, f"item-{number:0{width}}-{mark}", sources.get(document.id, ()))
         for number, document in enumerate(drawn, 1)
@@ -146,6 +145,20 @@ def write_form(form: Form, folder: Path) -> None:
         "questions.txt": _questions(),
         "key.json": json.dumps(key_of(form), indent=1, ensure_ascii=False) + "\n",
     }
+    write_files(files, folder)
+
+
+def mark_of(parts: Sequence[Any]) -> str:
+    """Four hex digits that stand for what is in a form, in its order."""
+    return hashlib.sha256(json.dumps(list(parts)).encode("utf-8", "replace")).hexdigest()[:4]
+
+
+def write_files(files: Mapping[str, str], folder: Path) -> None:
+    """The files of a form by name; `folder` is made where it is missing.
+
+    Raises:
+        InputError: one of them is there already: it may hold somebody's answers.
+    """
     taken = [name for name in files if (folder / name).exists()]
     if taken:
         raise InputError(f"{folder} must hold no form yet, and {taken[0]} is there")
@@ -226,7 +239,7 @@ def _csv_of_items(form: Form) -> str:
         (item.id, item.title, item.question, item.document.text, *("" for _ in ANSWERS), "")
         for item in form.items
     ]
-    return _csv(("item", "topic", "question", "document", *ANSWERS, "notes"), rows)
+    return csv_text(("item", "topic", "question", "document", *ANSWERS, "notes"), rows)
 
 
 def _csv_of_sources(form: Form) -> str:
@@ -236,10 +249,11 @@ def _csv_of_sources(form: Form) -> str:
         for kind, sources in (("its own", item.sources), ("of its topic", item.further))
         for source in sources
     ]
-    return _csv(("item", "kind", "source"), rows)
+    return csv_text(("item", "kind", "source"), rows)
 
 
-def _csv(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def csv_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A CSV file that a spreadsheet shows as it is: no cell of it is run."""
     lines = io.StringIO()
     writer = csv.writer(lines)
     writer.writerow(head)

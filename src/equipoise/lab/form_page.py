@@ -1,7 +1,7 @@
 """The form as one HTML page: nothing is loaded, nothing is sent, answers are saved as a file."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from equipoise.lab.form import ANSWERS, ASKED, INSTRUCTIONS, Form, Item
@@ -35,23 +35,52 @@ document.getElementById("save").addEventListener("click", () => {
 
 def page(form: Form) -> str:
     """The page; every text in it is escaped, and no id tells an intended side."""
-    script = f"const FIELDS = {json.dumps(list(ANSWERS))};{_SCRIPT}"
+    return html_page(
+        "Documents to judge",
+        f"{len(form.items)} documents to judge",
+        INSTRUCTIONS,
+        list(ANSWERS),
+        map(_section, form.items),
+    )
+
+
+def html_page(
+    title: str, heading: str, instructions: str, fields: Sequence[str], sections: Iterable[str]
+) -> str:
+    """A form as a page that saves what was picked as filled.csv.
+
+    `sections` are HTML, each a `section` with a `data-item`, a `textarea` for notes, and radio
+    buttons (`choices_of`) for `fields`; the other texts are escaped here.
+    """
+    script = f"const FIELDS = {json.dumps(fields)};{_SCRIPT}"
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
         "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">"
-        f"<title>Documents to judge</title><style>{_STYLE}</style></head><body>"
-        f"<h1>{len(form.items)} documents to judge</h1>"
-        f"<p>{INSTRUCTIONS} Save your answers at the end: the page does not keep them.</p>"
-        + "".join(map(_section, form.items))
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>"
+        f"<h1>{escape(heading)}</h1>"
+        f"<p>{escape(instructions)} Save your answers at the end: the page does not keep them.</p>"
+        + "".join(sections)
         + '<p><button id="save" type="button">Save the answers as filled.csv</button></p>'
         f"<script>{script}</script></body></html>\n"
     )
 
 
+def choices_of(item: str, field: str, asked: str, known: Sequence[str]) -> str:
+    """A field set with a radio button for each answer that is `known`."""
+    choices = "".join(
+        f'<label><input type="radio" name="{escape(item)}-{field}" data-field="{field}" '
+        f'value="{answer}"> {answer}</label>'
+        for answer in known
+    )
+    return f"<fieldset><legend>{escape(asked)}</legend>{choices}</fieldset>"
+
+
 def _section(item: Item) -> str:
-    first, second, last = (_field(item.id, field) for field in ANSWERS)
+    first, second, last = (
+        choices_of(item.id, field, ASKED[field], known) for field, known in ANSWERS.items()
+    )
     own = _sources("What the document was made from", item.sources)
     further = _sources("Other documents of the topic", item.further)
     return (
@@ -61,15 +90,6 @@ def _section(item: Item) -> str:
         f"<details><summary>Sources</summary>{own}{further}</details>{last}"
         f'<label>Notes<br><textarea rows="2"></textarea></label></section>'
     )
-
-
-def _field(item: str, field: str) -> str:
-    choices = "".join(
-        f'<label><input type="radio" name="{escape(item)}-{field}" data-field="{field}" '
-        f'value="{answer}"> {answer}</label>'
-        for answer in ANSWERS[field]
-    )
-    return f"<fieldset><legend>{escape(ASKED[field])}</legend>{choices}</fieldset>"
 
 
 def _sources(heading: str, sources: Sequence[Document]) -> str:

@@ -80,8 +80,12 @@ def read_key(path: Path) -> dict[str, Any]:
     return items
 
 
-def read_filled(path: Path, key: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+def read_filled(
+    path: Path, key: Mapping[str, Any], *, fields: Mapping[str, Sequence[str]] = ANSWERS
+) -> dict[str, dict[str, str]]:
     """The answers of a form, from the CSV file of a spreadsheet (parted by , ; or tab) or page.
+
+    `fields` are the questions of the form, each with the answers that it takes.
 
     Raises:
         InputError: it cannot be read, lacks a column, or has an item or answer that is not known,
@@ -95,10 +99,10 @@ def read_filled(path: Path, key: Mapping[str, Any]) -> dict[str, dict[str, str]]
     head = text.split("\n", 1)[0]
     # Spreadsheets of many countries part cells by semicolons.
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count))
-    missing = sorted({"item", *ANSWERS} - set(rows.fieldnames or ()))
+    missing = sorted({"item", *fields} - set(rows.fieldnames or ()))
     if missing:
         raise InputError(
-            f"{path} must have the columns item, {', '.join(ANSWERS)}; lacks {missing[0]}"
+            f"{path} must have the columns item, {', '.join(fields)}; lacks {missing[0]}"
         )
     filled: dict[str, dict[str, str]] = {}
     for row in rows:
@@ -106,7 +110,7 @@ def read_filled(path: Path, key: Mapping[str, Any]) -> dict[str, dict[str, str]]
         if item not in key or item in filled:
             why = "is there twice" if item in filled else "is not in the key"
             raise InputError(f"{path}: every item must be one of the key, once; {item!r} {why}")
-        filled[item] = _answers(row, f"{path}: {item}")
+        filled[item] = _answers(row, f"{path}: {item}", fields)
     return filled
 
 
@@ -182,9 +186,11 @@ def _interval_text(value: float | None, low: float | None, high: float | None, f
     return f"{shown} [{low:.{form}}, {high:.{form}}]"
 
 
-def _answers(row: Mapping[str, str | None], where: str) -> dict[str, str]:
+def _answers(
+    row: Mapping[str, str | None], where: str, fields: Mapping[str, Sequence[str]]
+) -> dict[str, str]:
     found = {}
-    for field, known in ANSWERS.items():
+    for field, known in fields.items():
         answer = (row[field] or "").strip().lower()
         if answer and answer not in known:
             raise InputError(

@@ -4,8 +4,10 @@ Two kinds of line. A run: {"run", "settings"}, what was compared, written each t
 A row: {"key", "run", "question", ..., "measures"} or, where it failed, {..., "error"}.
 """
 
+import gzip
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -111,13 +113,9 @@ def read_results(path: Path) -> tuple[tuple[Run, ...], ...]:
     Raises:
         InputError: the file cannot be read or holds something else.
     """
-    try:
-        whole = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} must be a result file that can be read: {error}") from error
     settings: dict[str, Mapping[str, Any]] = {}
     rows: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for line in _lines(whole[: whole.rfind(b"\n") + 1], path):
+    for line in read_lines(path):
         if "settings" in line:
             settings.pop(line["run"], None)  # asked for again: it is the last now
             settings[line["run"]] = line["settings"]
@@ -130,6 +128,29 @@ def read_results(path: Path) -> tuple[tuple[Run, ...], ...]:
         group[said["corpus"], said["defence"]] = Run(run, said, rows.get(run, {}))
     begun = (tuple(group.values()) for group in groups.values())
     return tuple(group for group in begun if any(run.rows for run in group))
+
+
+def result_path(folder: Path, name: str) -> Path:
+    """The result file of that name in a folder, or its packed copy (`name`.gz) where only that is.
+
+    Published runs have large files packed; a file to go on with is never packed.
+    """
+    packed = folder / f"{name}.gz"
+    return packed if packed.exists() and not (folder / name).exists() else folder / name
+
+
+def read_lines(path: Path) -> Sequence[dict[str, Any]]:
+    """The lines of a result file, packed or not, without a last one that a stop cut short.
+
+    Raises:
+        InputError: the file cannot be read or holds something else.
+    """
+    try:
+        whole = path.read_bytes()
+        whole = gzip.decompress(whole) if path.suffix == ".gz" else whole
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path} must be a result file that can be read: {error}") from error
+    return _lines(whole[: whole.rfind(b"\n") + 1], path)
 
 
 def _lines(whole: bytes, path: Path) -> Sequence[dict[str, Any]]:
@@ -155,10 +176,16 @@ def code_version() -> str:
     import equipoise
 
     home = Path(equipoise.__file__).parent
-    readers = {"tables.py", "figures.py", "stats.py"}
+    readers = {"tables.py", "figures.py", "stats.py", "stance_stats.py"}
+    drawing = {"experiments", "report"}  # folders of the same kind
     folders = ("lab", "polarization", "retrieval", "selection", "stance")
     paths = [home / "types.py"]
-    paths += [p for name in folders for p in (home / name).rglob("*.py") if p.name not in readers]
+    paths += [
+        path
+        for name in folders
+        for path in (home / name).rglob("*.py")
+        if path.name not in readers and path.parent.name not in drawing
+    ]
     digest = hashlib.sha256()
     for path in sorted(paths):
         digest.update(str(path.relative_to(home).as_posix()).encode() + b"\0")

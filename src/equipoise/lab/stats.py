@@ -115,6 +115,68 @@ class TopicBootstrap:
         low, high = np.quantile(effects, [self._tail, 1 - self._tail])
         return Estimate(value, float(low), float(high), n, topics)
 
+    def contrast(
+        self,
+        first: Sequence[float | None],
+        second: Sequence[float | None],
+        *,
+        effect: Effect = difference,
+    ) -> Estimate:
+        """The effect on two means, each over the questions valid in its own column.
+
+        For two groups of questions, where no question is valid in both. Draws in which either
+        group has none are left out; `n` counts both groups, `topics` the smaller number of
+        clusters of the two.
+
+        Raises:
+            InputError: a column has another length than the clusters.
+
+        Source: SP figure 4 (c).
+
+        >>> sample = TopicBootstrap(["a", "b", "c", "d"])
+        >>> sample.contrast([1.0, 1.0, None, None], [None, None, 0.5, 0.5]).value
+        0.5
+        """
+        sums, counts = [], []
+        for column in (first, second):
+            values, valid = _columns((column,), self._sums.length)
+            sums.append(self._sums.of(values)[:, 0])
+            counts.append(self._sums.of(valid.astype(np.float64)))
+        totals, numbers = np.stack(sums, axis=1), np.stack(counts, axis=1)
+        n = int(numbers.sum())
+        topics = int((numbers > 0).sum(axis=0).min())
+        if topics == 0:
+            return Estimate(None, None, None, n, 0)
+        value = float(effect(totals.sum(axis=0) / numbers.sum(axis=0)))
+        if topics < 2:
+            return Estimate(value, None, None, n, topics)
+        weights = self._drawn @ numbers
+        some = (weights > 0).all(axis=1)
+        effects = effect((self._drawn @ totals)[some] / weights[some])
+        low, high = np.quantile(effects, [self._tail, 1 - self._tail])
+        return Estimate(value, float(low), float(high), n, topics)
+
+    def without_each(
+        self, *columns: Sequence[float | None], effect: Effect = mean
+    ) -> dict[str, float]:
+        """The effect with one cluster left out, by the cluster's name.
+
+        Clusters without a question valid in all columns are not in it, and neither is one that
+        has all of them.
+
+        Raises:
+            InputError: a column has another length than the clusters.
+
+        Source: ours.
+        """
+        values, valid = _columns(columns, self._sums.length)
+        sums, counts = self._sums.of(values), self._sums.of(valid.astype(np.float64))
+        left = counts.sum() - counts
+        some = (counts > 0) & (left > 0)
+        effects = effect((sums.sum(axis=0) - sums)[some] / left[some, None])
+        names = [name for name, kept in zip(self._sums.names, some, strict=True) if kept]
+        return dict(zip(names, map(float, effects), strict=True))
+
 
 def randomisation_p(
     first: Sequence[float | None],
@@ -178,6 +240,7 @@ class _Sums:
         # In order of name: the draws must not depend on the order of the questions.
         names = sorted(set(clusters))
         number = {name: index for index, name in enumerate(names)}
+        self.names = tuple(names)
         self.count = len(names)
         self.length = len(clusters)
         self._number = np.array([number[name] for name in clusters], dtype=np.int64)

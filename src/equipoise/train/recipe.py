@@ -209,6 +209,43 @@ PRESETS: dict[str, Recipe] = {
         dropout=0.0,
         bfloat16=True,
     ),
+    # The judge of answers: on other rows than the detector's (judge_data.py), less deep.
+    "judge": Recipe(
+        layers=7,
+        min_count=10,
+        sources=dict.fromkeys(
+            ("judge_answers", "judge_reasons", "judge_sentences", "judge_checks"), _WHOLE
+        ),
+        nli={
+            "boolq": 900,
+            "condaqa": 600,
+            "vitaminc_real": 2_400,
+            "strategyqa": 600,
+            "fool_me_twice": 900,
+            "check_covid": 400,
+            "mnli_negation": 1_000,
+            "creak": 1_000,
+        },
+        learning_rate=6e-5,
+        max_length=224,
+        dropout=0.0,
+        bfloat16=True,
+        seed=20261130,
+    ),
+    # A second pass of the judge over other answers: give the first run's model as the base.
+    "judge-again": Recipe(
+        sources={
+            "judge_answers": 4_500,
+            "judge_reasons": 400,
+            "judge_sentences": 1_000,
+            "judge_checks": 600,
+        },
+        learning_rate=4e-5,
+        max_length=224,
+        dropout=0.0,
+        bfloat16=True,
+        seed=20261130,
+    ),
 }
 
 

@@ -1,0 +1,1 @@
+"""From chosen documents to answers, and from answers to how they stand."""
