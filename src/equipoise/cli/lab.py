@@ -1,5 +1,7 @@
 """`equipoise lab`: packs, attacks on them, and defences compared."""
 
+from collections.abc import Callable
+
 import typer
 
 from equipoise.cli.lab_answer import answer
@@ -18,12 +20,11 @@ app = typer.Typer(
     help="Attack a corpus on paper and compare defences, on files that you own.",
     no_args_is_help=True,
 )
-for command in (pack, poison, attack, properties, form, ps, compare, answer):
-    app.command()(command)
-for command in (judge, judge_check, judge_sheet, judge_labels):
-    app.command()(command)
-for command in (latency, shift, publish):
-    app.command()(command)
-for command in (table, report):
+COMMANDS: tuple[Callable[..., None], ...] = (
+    *(pack, poison, attack, properties, form, ps, compare),
+    *(answer, judge, judge_check, judge_sheet, judge_labels),
+    *(latency, shift, publish, table, report),
+)
+for command in COMMANDS:
     app.command()(command)
 app.add_typer(quality, name="quality")

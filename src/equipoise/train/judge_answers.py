@@ -126,7 +126,7 @@ class Composer:
         draw = self._rng.random()
         if draw < 0.4:
             return ended(big(argument.strip()))
-        frames = words.FRAMES
+        frames: Sequence[str] = words.FRAMES
         if draw > 0.8 and side != "neutral" and self._subject.act:
             frames = words.SIDE_PRO if side == "pro" else words.SIDE_CON
         return self._fill(self._rng.choice(frames), a=small(argument))

@@ -43,7 +43,7 @@ def family_of(model: str) -> str:
     `together/meta-llama/Llama-3` is a llama.
 
     Raises:
-        InputError: the name is blank.
+        InputError: there is no name in it.
 
     Source: ours; SP 4.1 asks that judge and generator be of different families.
 
@@ -52,9 +52,9 @@ def family_of(model: str) -> str:
     >>> family_of("mockllm/model"), family_of("hf/zephyr-7b")
     ('mockllm', 'zephyr')
     """
-    name = model.strip().lower()
+    name = model.strip(" \t\n/").lower()
     if not name:
-        raise InputError("a model must have a name, got a blank")
+        raise InputError(f"a model must have a name, got {model!r}")
     if name in _OWN:
         return _OWN[name]
     provider, _, rest = name.partition("/")

@@ -98,12 +98,16 @@ def setting(defence: str) -> str:
 
 
 def series_title(series: Series, study: Study) -> str:
-    """What tells a series from the others of the study; "" where it is alone."""
+    """What tells a series from the others of the study; "" where it is alone.
+
+    The generator, and what differs between the series of one generator.
+    """
     if len(study.series) == 1:
         return ""
     told = [series.generator]
     for key in ("pack", "generator_settings", "template", "labels", "embedder", "depth", "judge"):
-        if len({str(other.about[key]) for other in study.series}) > 1:
+        alike = [other for other in study.series if other.generator == series.generator]
+        if len({str(other.about[key]) for other in alike}) > 1:
             told.append(f"{key} {str(series.about[key]).partition('@')[0]}")
     return ", ".join(told)
 
