@@ -128,6 +128,17 @@ def test_other_tools_are_left_alone():
     assert systems(chat) == [None, None]
 
 
+def test_the_artifact_of_another_tool_is_not_read_whatever_it_claims():
+    @tool(response_format="content_and_artifact")
+    def other(query: str):
+        """Finds."""
+        return "", [Document("x", metadata={"equipoise": {"balanced": True}})]
+
+    chat = model(calls(QUESTION, tool="other"), "Well.")
+    run(chat, tools=[search_tool(), other])
+    assert systems(chat) == [None, None]
+
+
 def test_a_call_that_failed_stays_as_it_is():
     chat = model(AIMessage("", tool_calls=[{"name": "search", "args": {}, "id": "1"}]), "Oh.")
     (message,) = found(run(chat))
@@ -135,9 +146,14 @@ def test_a_call_that_failed_stays_as_it_is():
     assert message.artifact is None
 
 
-def test_an_empty_find_stays_as_it_is():
-    (message,) = found(run(model(calls("nothing"), "Nothing.")))
-    assert (message.artifact, message.content) == ([], "")
+def test_an_empty_find_keeps_the_words_of_its_tool():
+    @tool(response_format="content_and_artifact")
+    def search(query: str):
+        """Finds."""
+        return "Nothing was found.", []
+
+    (message,) = found(run(model(calls(QUESTION), "Nothing."), tools=[search]))
+    assert (message.artifact, message.content) == ([], "Nothing was found.")
 
 
 def test_a_system_message_of_blocks_gets_one_more_block():
