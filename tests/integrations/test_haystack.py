@@ -1,5 +1,6 @@
 """The Haystack ranker in real pipelines: run, saved and loaded again, warmed up."""
 
+import doctest
 from typing import Any
 
 import pytest
@@ -191,3 +192,10 @@ def test_a_filter_reads_the_embeddings():
     ranker = EquipoiseRanker(balancer=balancer(filter=KeepsUneven()))
     chosen = ranker.run(QUESTION, given)["documents"]
     assert [document.id for document in chosen] == ["id-1", "id-3", "id-5", "id-7"]
+
+
+def test_the_example_of_the_ranker_holds():
+    # Not among the modules that tests/core walks: those are of the package equipoise alone.
+    from haystack_integrations.components.rankers.equipoise import ranker
+
+    assert doctest.testmod(ranker) == doctest.TestResults(failed=0, attempted=5)
