@@ -355,6 +355,17 @@ def test_a_run_whose_judge_fails_ends_with_1_and_says_why(world, tmp_path):
     assert "error: 2" in done.stdout
 
 
+@pytest.mark.slow
+def test_a_judge_that_often_gives_no_verdict_ends_with_1_above_a_stated_share(world, tmp_path):
+    folder = shutil.copytree(world / "run", tmp_path / "run")
+    options = ("--pack", world / "pack", "--judge", world / "model", "--unsure-below", 0.9999)
+    done = invoke("judge", folder, *options)
+    assert done.exit_code == 1
+    assert "unparsed: 2" in done.stdout
+    assert "Incomplete: 2 answers (67%) have no verdict" in done.stderr
+    assert invoke("judge", folder, *options, "--max-unparsed", 0.7).exit_code == 0
+
+
 def test_the_wrong_pack_is_refused(world, tmp_path):
     cells = read_cells(world / "run")
     assert question_texts(world / "pack", cells)["zoos-1"] == "Should a zoo be open?"

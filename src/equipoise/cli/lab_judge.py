@@ -22,6 +22,10 @@ def judge(
     unsure_below: Annotated[
         float, typer.Option(help="A stance model less sure than this gives no verdict.")
     ] = 0.0,
+    max_unparsed: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Share without a verdict above which to end with 1."),
+    ] = 0.2,
     at_once: Annotated[int, typer.Option(min=1, help="Answers judged side by side.")] = 8,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads of a stance model.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
@@ -63,6 +67,14 @@ def judge(
     note(f"{done.written} verdicts written, {done.kept} kept, {done.errors} errors")
     if done.errors:
         note(f"Answers that failed are in no mean. The first failure: {done.first_error}")
+    unread = said.get("unparsed", 0) + said.get("error", 0)
+    share = unread / max(1, sum(said.values()))
+    if share > max_unparsed:
+        note(
+            f"Incomplete: {unread} answers ({share:.0%}) have no verdict, more than "
+            f"--max-unparsed {max_unparsed:g}. They are counted, and in no mean"
+        )
+    if done.errors or share > max_unparsed:
         raise typer.Exit(1)
 
 

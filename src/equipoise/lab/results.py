@@ -153,6 +153,21 @@ def read_lines(path: Path) -> Sequence[dict[str, Any]]:
     return _lines(whole[: whole.rfind(b"\n") + 1], path)
 
 
+def read_object(path: Path) -> dict[str, Any]:
+    """The one object of a JSON file.
+
+    Raises:
+        InputError: it cannot be read, or holds something else.
+    """
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} must be a JSON file that can be read: {error}") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{path} must be a JSON object, got {type(found).__name__}")
+    return found
+
+
 def _lines(whole: bytes, path: Path) -> Sequence[dict[str, Any]]:
     found = []
     for number, line in enumerate(whole.split(b"\n"), 1):

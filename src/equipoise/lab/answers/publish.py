@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from equipoise.errors import InputError, StoreError
 from equipoise.lab.answers.store import ANSWERS, VERDICTS, published, read_cells
-from equipoise.lab.results import read_lines, result_path
+from equipoise.lab.results import read_lines, read_object, result_path
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -68,7 +68,7 @@ def publish(run: Path, folder: Path, *, large: int = LARGE) -> Published:
             files[name], counts[name] = _text(lines), len(lines)
     for name in OBJECTS:
         if (run / name).exists():
-            found = _object(run / name)
+            found = read_object(run / name)
             check_wordless(found, name)
             files[name], counts[name] = _json(found), 1
     packed = {
@@ -125,16 +125,6 @@ def _check_folder(run: Path, folder: Path) -> None:
         raise InputError(f"the copy must go to another folder than the run's, got {folder}")
     if folder.exists() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
         raise InputError(f"{folder} must be new, empty, or an earlier copy; it holds other files")
-
-
-def _object(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} must be a JSON file that can be read: {error}") from error
-    if not isinstance(found, dict):
-        raise InputError(f"{path} must be a JSON object, got {type(found).__name__}")
-    return found
 
 
 def _text(lines: Sequence[Mapping[str, Any]]) -> bytes:

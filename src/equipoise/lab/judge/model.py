@@ -3,21 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from equipoise._extras import require
-from equipoise.errors import GenerationError, InputError
+from equipoise.errors import InputError
 from equipoise.generation.base import redacted
 from equipoise.lab.answers.families import family_of
 from equipoise.lab.answers.store import Judged
 from equipoise.lab.judge.base import Verdict
+from equipoise.lab.judge.opened import open_model, structured
 from equipoise.lab.judge.prompt import DECLINED, JudgePrompt, load_prompt, read_reply, schema
 from equipoise.types import Stance
 
 if TYPE_CHECKING:
-    from inspect_ai.model import GenerateConfig, Model, ModelOutput
+    from inspect_ai.model import Model, ModelOutput
 
 MAX_TOKENS: Final = 400
-RETRIES: Final = 4
-"""Of a call that failed for a passing reason; inspect waits between them, longer each time."""
 TIMEOUT_S: Final = 120
 
 
@@ -44,7 +42,9 @@ class ModelJudge:
     Source: SP 4.1 has such a judge (gpt-5-mini, with a fallback chain); prompt and schema are ours.
     """
 
-    sources: ClassVar = ("lab/judge/base.py", "lab/judge/model.py", "lab/judge/prompt.py")
+    sources: ClassVar = tuple(
+        f"lab/judge/{name}.py" for name in ("base", "model", "opened", "prompt")
+    )
     """Of the package: what its verdicts depend on, beside the prompt, which is in its name."""
 
     def __init__(
@@ -60,8 +60,8 @@ class ModelJudge:
         self._prompt = prompt or load_prompt()
         self._chain = tuple(str(model) for model in chain)
         self._left_out = tuple(name for name in self._chain if name in left_out)
-        self._models = tuple(_opened(model) for model in asked)
-        self._config = _config()
+        self._models = tuple(open_model(model) for model in asked)
+        self._config = structured("lean", schema(), max_tokens=MAX_TOKENS, timeout_s=TIMEOUT_S)
 
     @property
     def name(self) -> str:
@@ -122,36 +122,3 @@ def _read(output: "ModelOutput", model: str) -> Verdict:
         why = "the judge reads it as declining the question"
         return Verdict(Judged.REFUSED, detail=why, model=model)
     return Verdict(Judged.SCORED, Stance(lean), model=model)
-
-
-def _opened(model: "str | Model") -> "Model":
-    if not isinstance(model, str):
-        return model
-    inspect = require("inspect_ai.model", extra="lab")
-    try:
-        opened: Model = inspect.get_model(model)
-    except ValueError as error:
-        raise InputError(
-            f"a judge must be a model that inspect-ai knows, as provider/name; got {model!r}: "
-            f"{error}"
-        ) from error
-    except Exception as error:  # a key or a vendor's library is missing: each says it in its way
-        why = redacted(str(error))
-        raise GenerationError(f"the judge {model!r} cannot be set up: {why}") from error
-    return opened
-
-
-def _config() -> "GenerateConfig":
-    inspect = require("inspect_ai.model", extra="lab")
-    from inspect_ai.util import JSONSchema
-
-    made: GenerateConfig = inspect.GenerateConfig(
-        temperature=0.0,
-        max_tokens=MAX_TOKENS,
-        max_retries=RETRIES,
-        timeout=TIMEOUT_S,
-        response_schema=inspect.ResponseSchema(
-            name="lean", json_schema=JSONSchema.model_validate(schema()), strict=True
-        ),
-    )
-    return made

@@ -28,6 +28,7 @@ from equipoise.lab.quality.asking import (
     unblinded,
 )
 from equipoise.lab.quality.pairs import FORMAT, Pair, Pairs
+from equipoise.lab.results import read_object
 
 KIND: Final = "quality"
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -77,7 +78,7 @@ def read_key(path: Path) -> dict[str, Any]:
     Raises:
         InputError: it is no key of this format.
     """
-    key = _object(path)
+    key = read_object(path)
     if key.get("kind") != KIND or key.get("format") != FORMAT:
         raise InputError(f"{path} must be the key of a form of pairs, of format {FORMAT}")
     return key
@@ -95,16 +96,6 @@ def read_form(path: Path, key: Mapping[str, Any]) -> dict[str, Rating]:
         for item, answers in filled.items()
         if answers
     }
-
-
-def _object(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} must be a JSON file that can be read: {error}") from error
-    if not isinstance(found, dict):
-        raise InputError(f"{path} must be a JSON object, got {type(found).__name__}")
-    return found
 
 
 def _rating(order: str, answers: Mapping[str, str]) -> Rating:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from equipoise._extras import require
-from equipoise.errors import GenerationError, InputError
+from equipoise.errors import InputError
 from equipoise.generation.base import declines, redacted
 from equipoise.lab.answers.families import family_of
 from equipoise.lab.answers.store import Judged
+from equipoise.lab.judge.opened import open_model, structured
 from equipoise.lab.quality.asking import Rating
 from equipoise.lab.quality.pairs import Pair, Pairs
 from equipoise.lab.quality.reply import prompt_of, read_reply, schema, version
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from inspect_ai.model import GenerateConfig, Model, ModelOutput
 
 MAX_TOKENS: Final = 600
-RETRIES: Final = 4
-"""Of a call that failed for a passing reason; inspect waits between them, longer each time."""
 TIMEOUT_S: Final = 180
 
 
@@ -71,7 +69,7 @@ def judge_pairs(
         raise InputError(f"at_once must be >= 1, got {at_once}")
     # Before the model is opened: what may not judge needs no key.
     check_family(str(model), str(made.settings["generator"]))
-    opened = _opened(model)
+    opened = open_model(model)
     settings = settings_of(
         made.settings,
         f"{opened}:{version()}",
@@ -105,7 +103,11 @@ async def _judge(
     at_once: int,
     told: Callable[[int, int], None],
 ) -> Judging:
-    gate, outcomes, config = asyncio.Semaphore(at_once), Counter[str](), _config()
+    gate, outcomes, config = (
+        asyncio.Semaphore(at_once),
+        Counter[str](),
+        structured("ratings", schema(), max_tokens=MAX_TOKENS, timeout_s=TIMEOUT_S),
+    )
     kept = total - len(todo)
 
     async def one(pair: Pair, row: dict[str, Any]) -> None:
@@ -148,36 +150,3 @@ def _read(output: "ModelOutput", pair: Pair) -> tuple[Judged, Rating | None, str
     if declines(output.completion):
         return Judged.REFUSED, None, "the judge declined in words"
     return Judged.UNPARSED, None, redacted(f"no rating ({output.stop_reason}): {output.completion}")
-
-
-def _opened(model: "str | Model") -> "Model":
-    if not isinstance(model, str):
-        return model
-    inspect = require("inspect_ai.model", extra="lab")
-    try:
-        opened: Model = inspect.get_model(model)
-    except ValueError as error:
-        raise InputError(
-            f"a judge must be a model that inspect-ai knows, as provider/name; got {model!r}: "
-            f"{error}"
-        ) from error
-    except Exception as error:  # a key or a vendor's library is missing: each says it in its way
-        why = redacted(str(error))
-        raise GenerationError(f"the judge {model!r} cannot be set up: {why}") from error
-    return opened
-
-
-def _config() -> "GenerateConfig":
-    inspect = require("inspect_ai.model", extra="lab")
-    from inspect_ai.util import JSONSchema
-
-    made: GenerateConfig = inspect.GenerateConfig(
-        temperature=0.0,
-        max_tokens=MAX_TOKENS,
-        max_retries=RETRIES,
-        timeout=TIMEOUT_S,
-        response_schema=inspect.ResponseSchema(
-            name="ratings", json_schema=JSONSchema.model_validate(schema()), strict=True
-        ),
-    )
-    return made
