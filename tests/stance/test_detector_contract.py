@@ -11,6 +11,7 @@ import pytest
 
 from equipoise.errors import InputError
 from equipoise.stance import (
+    BatchingDetector,
     CachedDetector,
     ClassifierDetector,
     RemoteDetector,
@@ -52,10 +53,11 @@ DETECTORS = {
     "cached_file": lambda get: CachedDetector(
         ClassifierDetector(get("stance_folder"), threads=1), path=get("tmp_path") / "labels.db"
     ),
+    "batching": lambda get: BatchingDetector(ClassifierDetector(get("stance_folder"), threads=1)),
     "fake": lambda get: FakeDetector(TABLE, default="neutral"),
     "bundled": lambda get: ClassifierDetector(),
 }
-BY_HAND = ["classifier", "zero_shot", "remote", "cached", "cached_file", "fake"]
+BY_HAND = ["classifier", "zero_shot", "remote", "batching", "cached", "cached_file", "fake"]
 READS_QUESTION = sorted(DETECTORS.keys() - {"fake"})
 TRAVELS = ["classifier", "classifier_int8", "zero_shot", "zero_shot_torch", "remote", "bundled"]
 

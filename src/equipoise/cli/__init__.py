@@ -15,6 +15,7 @@ from equipoise.cli.index import index
 from equipoise.cli.lab import app as lab
 from equipoise.cli.label import label
 from equipoise.cli.models import app as models
+from equipoise.cli.serve import serve
 from equipoise.cli.train import train
 from equipoise.cli.version import version
 from equipoise.errors import EquipoiseError, InputError
@@ -30,6 +31,7 @@ app.command()(index)
 app.command()(ask)
 app.command()(balance)
 app.command()(label)
+app.command()(serve)
 app.command()(train)
 app.command()(export)
 app.add_typer(lab, name="lab")

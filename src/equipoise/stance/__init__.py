@@ -13,6 +13,7 @@ from equipoise.types import StanceDetector
 
 if TYPE_CHECKING:
     from equipoise.stance.base import LazyScores
+    from equipoise.stance.batching import BatchingDetector
     from equipoise.stance.cached import CachedDetector
     from equipoise.stance.classifier import ClassifierDetector
     from equipoise.stance.question import canonical_question, clean_text
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from equipoise.stance.zero_shot import ZeroShotDetector
 
 __all__ = [
+    "BatchingDetector",
     "CachedDetector",
     "ClassifierDetector",
     "LazyScores",
@@ -31,6 +33,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BatchingDetector": "batching",
     "CachedDetector": "cached",
     "ClassifierDetector": "classifier",
     "LazyScores": "base",

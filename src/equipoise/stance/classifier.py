@@ -14,6 +14,7 @@ from equipoise.types import Stance, StanceScore
 
 if TYPE_CHECKING:
     from equipoise.stance.pair_model import PairModel, Window
+    from equipoise.stance.pairs import Pair
 
 
 class ClassifierDetector(LocalDetector):
@@ -71,14 +72,15 @@ class ClassifierDetector(LocalDetector):
         order = ",".join(stance.value for stance in self._order)
         return f"classifier({order};{READING})"
 
-    def _read(
+    def _pairs(
         self, model: "PairModel", question: str, texts: list[tuple[int, str]]
-    ) -> "tuple[list[Window], list[StanceScore]]":
+    ) -> "tuple[list[Window], list[Pair]]":
         asked = model.tokenizer.ids(question)
         windows = model.windows(texts, beside=len(asked))
-        pairs = [model.tokenizer.pair(asked, window.ids) for window in windows]
-        rows = model.probabilities(pairs, [window.text for window in windows])
-        return windows, [self._score(row) for row in rows]
+        return windows, [model.tokenizer.pair(asked, window.ids) for window in windows]
+
+    def _scores(self, rows: Sequence[Sequence[float]]) -> list[StanceScore]:
+        return [self._score(row) for row in rows]
 
     def _score(self, row: Sequence[float]) -> StanceScore:
         if len(row) != len(self._order):

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from equipoise.stance.base import BLANK, LAZY_BATCH, check_count, checked_texts, detect_shown
+from equipoise.stance.base import BLANK, LAZY_BATCH, check_count, checked_texts
 from equipoise.stance.folder import ONNX_NAMES, ModelFolder
-from equipoise.stance.question import canonical_question, text_to_read
+from equipoise.stance.question import canonical_question, is_blank, text_to_read
 from equipoise.stance.windows import MAX_WINDOWS, WINDOWS_VERSION, combine_windows
 from equipoise.types import StanceScore
 
 if TYPE_CHECKING:
     from equipoise.stance.pair_model import PairModel, Window
-    from equipoise.stance.pairs import PairTokenizer
+    from equipoise.stance.pairs import Pair, PairTokenizer
     from equipoise.stance.runners import Runner
 
 
@@ -43,6 +43,21 @@ class Reading:
     def __post_init__(self) -> None:
         for name in self.__slots__:
             check_count(name, getattr(self, name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one question brings to a shared run: its windows, and the pairs to run for them."""
+
+    texts: int
+    negated: bool
+    windows: "list[Window]"
+    pairs: "list[Pair]"
+
+    @property
+    def owners(self) -> list[int]:
+        """For each pair the index of its text; the pairs repeat the order of the windows."""
+        return [self.windows[at % len(self.windows)].text for at in range(len(self.pairs))]
 
 
 class LocalDetector(ABC):
@@ -98,21 +113,39 @@ class LocalDetector(ABC):
                 `texts` is not a str.
             DetectorError: the model could not be loaded or gave an output that is not finite.
         """
+        return self.detect_many([(question, texts)])[0]
+
+    def detect_many(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[list[StanceScore]]:
+        """For each (question, texts) what `detect` gives; their pairs share the model's batches.
+
+        Raises:
+            InputError, DetectorError: as in `detect`, for the whole call.
+        """
+        parts = [self._part(question, texts) for question, texts in asked]
+        pairs = [pair for part in parts for pair in part.pairs]
+        if not pairs:
+            return [[BLANK] * part.texts for part in parts]
+        owners = [owner for part in parts for owner in part.owners]
+        rows = iter(self._loaded().probabilities(pairs, owners))
+        return [self._combined(part, [next(rows) for _ in part.pairs]) for part in parts]
+
+    def _part(self, question: str, texts: Sequence[str]) -> "_Part":
         positive, negated = canonical_question(question)
         cleaned = [text_to_read(positive, text) for text in checked_texts(texts)]
-        scores = detect_shown(
-            cleaned, lambda shown: self._label(positive, [(i, cleaned[i]) for i in shown])
-        )
-        return [score.swapped() for score in scores] if negated else scores
+        shown = [(index, text) for index, text in enumerate(cleaned) if not is_blank(text)]
+        windows, pairs = self._pairs(self._loaded(), positive, shown) if shown else ([], [])
+        return _Part(len(cleaned), negated, windows, pairs)
 
-    def _label(self, question: str, texts: list[tuple[int, str]]) -> list[StanceScore]:
-        model = self._loaded()
-        windows, scores = self._read(model, question, texts)
-        found: dict[int, list[StanceScore]] = {index: [] for index, _ in texts}
-        for window, score in zip(windows, scores, strict=True):
-            found[window.text].append(score)
-        # No window: the tokenizer sees nothing in the text.
-        return [combine_windows(parts) if parts else BLANK for parts in found.values()]
+    def _combined(self, part: "_Part", rows: list[list[float]]) -> list[StanceScore]:
+        found: dict[int, list[StanceScore]] = {}
+        for window, score in zip(part.windows, self._scores(rows), strict=True):
+            found.setdefault(window.text, []).append(score)
+        # No window: the text is blank, or the tokenizer sees nothing in it.
+        scores = [
+            combine_windows(found[index]) if index in found else BLANK
+            for index in range(part.texts)
+        ]
+        return [score.swapped() for score in scores] if part.negated else scores
 
     def _loaded(self) -> "PairModel":
         with self._lock:
@@ -141,10 +174,14 @@ class LocalDetector(ABC):
         """The beginning of the name: the kind, and what of it can change a score."""
 
     @abstractmethod
-    def _read(
+    def _pairs(
         self, model: "PairModel", question: str, texts: list[tuple[int, str]]
-    ) -> "tuple[list[Window], list[StanceScore]]":
-        """The windows of the texts, and the score of each."""
+    ) -> "tuple[list[Window], list[Pair]]":
+        """The windows of (index, text) pairs, and the inputs to run for them."""
+
+    @abstractmethod
+    def _scores(self, rows: Sequence[Sequence[float]]) -> list[StanceScore]:
+        """The score of each window, from the outputs for what `_pairs` gave."""
 
     def _bias_name(self) -> str:
         bias = ",".join(f"{number:g}" for number in self._folder.bias)

@@ -15,7 +15,7 @@ from equipoise.types import Stance, StanceScore
 
 if TYPE_CHECKING:
     from equipoise.stance.pair_model import PairModel, Window
-    from equipoise.stance.pairs import PairTokenizer
+    from equipoise.stance.pairs import Pair, PairTokenizer
     from equipoise.stance.runners import Runner
 
 Backend = Literal["onnx", "transformers"]
@@ -126,16 +126,17 @@ class ZeroShotDetector(LocalDetector):
         versions = f"hypotheses=v{HYPOTHESES_VERSION};{READING}"
         return f"zero_shot({self._backend};{order};{versions})"
 
-    def _read(
+    def _pairs(
         self, model: "PairModel", question: str, texts: list[tuple[int, str]]
-    ) -> "tuple[list[Window], list[StanceScore]]":
+    ) -> "tuple[list[Window], list[Pair]]":
         sides = [model.tokenizer.ids(text) for text in hypotheses(question)]
         # Both hypotheses are read beside the same windows: the longer one sets their size.
         windows = model.windows(texts, beside=max(len(side) for side in sides))
-        pairs = [model.tokenizer.pair(w.ids, side) for side in sides for w in windows]
-        rows = model.probabilities(pairs, [window.text for window in windows] * 2)
-        yes, no = rows[: len(windows)], rows[len(windows) :]
-        return windows, [self._score(*both) for both in zip(yes, no, strict=True)]
+        return windows, [model.tokenizer.pair(w.ids, side) for side in sides for w in windows]
+
+    def _scores(self, rows: Sequence[Sequence[float]]) -> list[StanceScore]:
+        half = len(rows) // 2
+        return [self._score(*both) for both in zip(rows[:half], rows[half:], strict=True)]
 
     def _score(self, yes: Sequence[float], no: Sequence[float]) -> StanceScore:
         if len(yes) != len(self._order):

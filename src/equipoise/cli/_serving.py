@@ -1,0 +1,45 @@
+"""What `equipoise serve` opens before it serves."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from equipoise.errors import InputError
+
+if TYPE_CHECKING:
+    from equipoise.prompt import Template
+    from equipoise.settings import Settings
+    from equipoise.types import Generator, Retriever
+
+
+def named_indexes(given: Sequence[str]) -> "dict[str, Retriever]":
+    """Retrievers by name: of NAME=FOLDER the name, of a folder alone its last part.
+
+    Raises:
+        InputError: two have one name.
+        StoreError: a folder holds no index.
+    """
+    from equipoise.retrieval import open_retriever
+
+    opened: dict[str, Retriever] = {}
+    for entry in given:
+        name, equals, folder = entry.partition("=")
+        path = Path(folder if equals else entry)
+        name = name if equals else path.resolve().name
+        if name in opened:
+            raise InputError(f"two indexes are named {name!r}: give names with NAME=FOLDER")
+        opened[name] = open_retriever(path)
+    return opened
+
+
+def serving_generator(settings: "Settings") -> "tuple[Generator | None, Template | None]":
+    """The generator and the template that suits it; (None, None) for the model "none".
+
+    Raises:
+        InputError, GenerationError, MissingExtraError: the model cannot be had.
+    """
+    from equipoise.cli._io import generator_or_note, prompt_template
+
+    server_given = settings.base_url is not None and settings.model != "none"
+    generator = generator_or_note(settings, asked_for=True, server_given=server_given)
+    return generator, prompt_template(None, generator) if generator else None

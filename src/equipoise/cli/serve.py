@@ -1,0 +1,91 @@
+"""`equipoise serve`: the balancer behind HTTP, for rerankers' clients and for people."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def serve(
+    host: Annotated[
+        str,
+        typer.Option(
+            help="Address to bind; others than this machine's own reach it only if you say so."
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
+    index: Annotated[
+        list[str] | None,
+        typer.Option("--index", "-i", help="An index folder, or NAME=FOLDER; may be given again."),
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("-k", help="Documents to choose where a request does not say.")
+    ] = None,
+    gate: Annotated[str, typer.Option(help="When to balance: auto, always, never.")] = "auto",
+    detector: Annotated[
+        str | None, typer.Option(help="Stance model: a name, a folder or a server's URL.")
+    ] = None,
+    unsure_below: Annotated[
+        float | None,
+        typer.Option(help="Labels of a lower probability count for no side, 0 to 1; 0 is off."),
+    ] = None,
+    on_error: Annotated[
+        str, typer.Option(help="When the stance model fails: raise (503), or relevance.")
+    ] = "raise",
+    model: Annotated[
+        str, typer.Option(help="Writes answers: local, openai:NAME, anthropic:NAME, ...; or none.")
+    ] = "none",
+    base_url: Annotated[str | None, typer.Option(help="An OpenAI-compatible server.")] = None,
+    keys_file: Annotated[
+        Path | None, typer.Option(help="A file of bearer keys, one a line; none leaves it open.")
+    ] = None,
+    keys_env: Annotated[
+        str | None, typer.Option(help="The NAME of an environment variable that holds such keys.")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Requests worked on at once.")] = 8,
+    queue: Annotated[int, typer.Option(help="Requests that may wait; more get 503.")] = 64,
+    timeout: Annotated[float, typer.Option(help="Longest time of one request, seconds.")] = 60.0,
+    max_body_mb: Annotated[float, typer.Option(help="Largest body, MB.")] = 4.0,
+    max_documents: Annotated[int, typer.Option(help="Most documents of one request.")] = 1_000,
+    max_characters: Annotated[int, typer.Option(help="Longest document, characters.")] = 200_000,
+) -> None:
+    """Serve the balancer over HTTP: /v1/balance, the rerank APIs, and a page at /."""
+    from equipoise.balancer import Balancer
+    from equipoise.cli._io import note, settings_with
+    from equipoise.cli._serving import named_indexes, serving_generator
+    from equipoise.selection.gate import Gate
+    from equipoise.server import Limits, create_app
+    from equipoise.server.auth import read_keys
+    from equipoise.server.run import run
+    from equipoise.stance import load_detector
+    from equipoise.types import Quota
+
+    settings = settings_with(
+        {"model": model, "base_url": base_url, "detector": detector, "unsure_below": unsure_below}
+    )
+    limits = Limits(
+        body_bytes=round(max_body_mb * 2**20),
+        documents=max_documents,
+        document_characters=max_characters,
+        workers=workers,
+        queue=queue,
+        timeout_s=timeout,
+    )
+    keys = read_keys(keys_file, keys_env)
+    generator, template = serving_generator(settings)
+    balancer = Balancer(
+        detector=load_detector(settings.detector, threads=settings.detector_threads),
+        quota=Quota() if k is None else Quota().scaled(k),
+        gate=Gate.named(gate),
+        on_error=on_error,  # type: ignore[arg-type]  # the Balancer checks it
+        unsure_below=settings.unsure_below,
+    )
+    app = create_app(
+        balancer,
+        retrievers=named_indexes(index or []),
+        generator=generator,
+        template=template,
+        keys=keys,
+        limits=limits,
+    )
+    run(app, host=host, port=port, limits=limits, ready=lambda url: note(f"Serving on {url}"))

@@ -1,0 +1,322 @@
+"""The work behind the routes: a balancer, its indexes and its generator, for many at once."""
+
+import asyncio
+import contextvars
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from equipoise.balancer import Balancer
+from equipoise.errors import DetectorError
+from equipoise.prompt import Template
+from equipoise.rag import Rag, RagAnswer
+from equipoise.result import Selection
+from equipoise.selection.gate import Gate, GateMode
+from equipoise.server.errors import Refused
+from equipoise.server.limits import Limits
+from equipoise.server.metrics import Metrics
+from equipoise.server.tracing import span
+from equipoise.stance.base import lazy_batch
+from equipoise.stance.batching import BatchingDetector
+from equipoise.stance.cached import CachedDetector
+from equipoise.types import Candidate, Generator, Quota, Retriever, StanceDetector, StanceScore
+
+T = TypeVar("T")
+
+
+class OutOfTimeError(DetectorError):
+    """The request's time was over before its next text was read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What one request may set otherwise than the server; None leaves it as the server has it."""
+
+    k: int | None = None
+    quota: Quota | None = None
+    gate: GateMode | None = None
+    merge_duplicates: bool | None = None
+    unsure_below: float | None = None
+
+
+class Service:
+    """Balances, searches and answers in worker threads, with a bounded queue.
+
+    One model serves all: `balancer`'s detector is put behind shared batches and, unless
+    `limits.remembered` is 0, a cache of labels.
+
+    Args:
+        balancer: its settings are those of every request that does not say otherwise.
+        retrievers: indexes by name.
+        generator: writes answers for `answer`; None has none.
+        template: the prompt template; None is the default one.
+        limits: how much, and how many at once.
+        metrics: where things are counted.
+    """
+
+    def __init__(
+        self,
+        balancer: Balancer,
+        *,
+        retrievers: Mapping[str, Retriever],
+        generator: Generator | None,
+        template: Template | None,
+        limits: Limits,
+        metrics: Metrics,
+    ) -> None:
+        self.balancer = balancer
+        self.retrievers = dict(retrievers)
+        self.generator = generator
+        self.template = template
+        self.limits = limits
+        self.metrics = metrics
+        self.ready = False
+        self._detector: StanceDetector | None = None
+        self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="equipoise-serve")
+        self._in_flight = 0
+        self._mean_s = 0.5
+
+    def warm_up(self) -> None:
+        """Load the model and read one text, so that the first request is as fast as the next.
+
+        Raises:
+            DetectorError: the model does not load or answer.
+        """
+        self._shared().detect("Should this be read?", ["A text that is read once."])
+        self.ready = True
+
+    def close(self) -> None:
+        """Take no more work, and wait for what is running."""
+        self.ready = False
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def checked_question(self, question: str) -> str:
+        """The question, when it is within the limits.
+
+        Raises:
+            Refused: 422, it is blank or too long.
+        """
+        if not question.strip():
+            raise Refused(422, "the question (query) must not be blank")
+        longest = self.limits.question_characters
+        if len(question) > longest:
+            raise Refused(
+                422,
+                f"a question may have {longest} characters (question_characters), got "
+                f"{len(question)}",
+            )
+        return question
+
+    def checked_texts(self, texts: Sequence[str]) -> None:
+        """Nothing, when number and length of the documents are within the limits.
+
+        Raises:
+            Refused: 422, naming the limit.
+        """
+        if len(texts) > self.limits.documents:
+            raise Refused(
+                422,
+                f"a request may have {self.limits.documents} documents (documents), got "
+                f"{len(texts)}",
+            )
+        longest = self.limits.document_characters
+        for rank, text in enumerate(texts, start=1):
+            if len(text) > longest:
+                raise Refused(
+                    422,
+                    f"a document may have {longest} characters (document_characters), document "
+                    f"{rank} has {len(text)}",
+                )
+
+    def balance(
+        self, question: str, documents: Sequence[Any], options: Options = Options()
+    ) -> Selection:
+        """The selection; for worker threads, see `work`.
+
+        Raises:
+            InputError, DetectorError: as `Balancer.balance`.
+        """
+        with span("equipoise.balance", documents=len(documents)) as noted:
+            selection = self._balancer(options).balance(question, documents, k=options.k)
+            noted(
+                verdict=selection.decision.verdict.value,
+                labelled=selection.labelled,
+                one_sided=selection.one_sided,
+                **{f"{name}_ms": ms for name, ms in selection.timings_ms.items()},
+            )
+        self.metrics.selection(selection)
+        return selection
+
+    def search(self, index: str, question: str, k: int) -> list[Candidate]:
+        """At most `k` documents of the index named so, best first.
+
+        Raises:
+            Refused: 404, no such index.
+        """
+        with span("equipoise.retrieve", index=index, k=k):
+            return list(self._retriever(index).retrieve(question, k))
+
+    def depth(self, options: Options) -> int:
+        """How many documents an index is asked for."""
+        quota = options.quota or self.balancer.quota
+        return max(quota.depth, options.k or 0)
+
+    def answer(
+        self, question: str, documents: Sequence[Any], settings: Sequence[str], options: Options
+    ) -> tuple[RagAnswer, ...]:
+        """One answer a setting, from the same documents and labels.
+
+        Raises:
+            Refused: 501, the server has no generator.
+            InputError, DetectorError: as `Rag.compare`.
+        """
+        if self.generator is None:
+            raise Refused(501, "no generator is configured: start the server with --model")
+        given = _Given(documents)
+        rag = Rag(
+            given,
+            balancer=self._balancer(options),
+            generator=self.generator,
+            template=self.template,
+        )
+        with span("equipoise.answer", settings=",".join(settings)):
+            answers = rag.compare(question, settings=settings, k=options.k)
+        for answer in answers:
+            if answer.setting.balances:
+                self.metrics.selection(answer.selection)
+        return answers
+
+    async def work(self, task: Callable[[], T]) -> T:
+        """The result of `task`, run in a worker thread when one is free.
+
+        Raises:
+            Refused: 503, the queue is full; 504, the time was over.
+        """
+        if self._in_flight >= self.limits.workers + self.limits.queue:
+            self.metrics.refused.labels("queue_full").inc()
+            raise Refused(
+                503,
+                f"{self.limits.queue} requests are waiting already (queue): try again later",
+                {"Retry-After": str(self._retry_after())},
+            )
+        deadline = time.monotonic() + self.limits.timeout_s
+        context = contextvars.copy_context()
+        context.run(_DEADLINE.set, deadline)
+        self._in_flight += 1
+        self.metrics.waiting.inc()
+        future = self._pool.submit(context.run, self._timed, task)
+        loop = asyncio.get_running_loop()
+        # Subtle: the place is free when the thread is, not when its client is answered or gone.
+        future.add_done_callback(lambda done: _call_soon(loop, self._ended, done))
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), self.limits.timeout_s)
+        except (TimeoutError, OutOfTimeError) as error:
+            future.cancel()
+            self.metrics.refused.labels("timeout").inc()
+            limit = self.limits.timeout_s
+            message = f"the request took longer than {limit:g} seconds (timeout_s)"
+            raise Refused(504, message) from error
+
+    def _timed(self, task: Callable[[], T]) -> T:
+        began = time.monotonic()
+        self.metrics.waiting.dec()
+        try:
+            with self.metrics.working():
+                return task()
+        finally:
+            self._mean_s += 0.1 * (time.monotonic() - began - self._mean_s)
+
+    def _ended(self, future: "Future[Any]") -> None:
+        self._in_flight -= 1
+        if future.cancelled():  # it never reached a thread
+            self.metrics.waiting.dec()
+
+    def _retry_after(self) -> int:
+        wait = self._in_flight * self._mean_s / self.limits.workers
+        return max(1, min(60, math.ceil(wait)))
+
+    def _retriever(self, index: str) -> Retriever:
+        if index not in self.retrievers:
+            known = ", ".join(sorted(self.retrievers)) or "none"
+            raise Refused(404, f"no index is named {index!r}; known are: {known}")
+        return self.retrievers[index]
+
+    def _balancer(self, options: Options) -> Balancer:
+        base = self.balancer
+        gate, merge, unsure = options.gate, options.merge_duplicates, options.unsure_below
+        duplicates = base.duplicates if merge is None else merge and (base.duplicates or True)
+        return Balancer(
+            detector=_Timely(self._shared()),
+            quota=options.quota or base.quota,
+            gate=base.gate if gate is None else Gate(gate, base.gate.sure),
+            merge_duplicates=duplicates or False,
+            rule=base.rule,
+            on_error=base.on_error,
+            label_chosen=base.label_chosen,
+            unsure_below=base.unsure_below if unsure is None else unsure,
+            filter=base.filter,
+        )
+
+    def _shared(self) -> StanceDetector:
+        with _MAKING:
+            if self._detector is None:
+                self._detector = self._made()
+            return self._detector
+
+    def _made(self) -> StanceDetector:
+        detector = self.balancer.detector
+        # A server of models makes batches itself, and would only be slowed by taking turns.
+        if hasattr(detector, "detect_many"):
+            detector = BatchingDetector(
+                detector, max_texts=self.limits.batch_texts, on_batch=self.metrics.batch
+            )
+        remembered = self.limits.remembered
+        return CachedDetector(detector, max_items=remembered) if remembered else detector
+
+
+class _Timely:
+    """The detector of one request: reads nothing more once its time is over."""
+
+    def __init__(self, detector: StanceDetector) -> None:
+        self._inside = detector
+
+    @property
+    def name(self) -> str:
+        return self._inside.name
+
+    @property
+    def lazy_batch(self) -> int:
+        return lazy_batch(self._inside)
+
+    def detect(self, question: str, texts: Sequence[str]) -> Sequence[StanceScore]:
+        deadline = _DEADLINE.get()
+        if deadline is not None and time.monotonic() > deadline:
+            raise OutOfTimeError("the time for this request is over")
+        return self._inside.detect(question, texts)
+
+
+class _Given:
+    """A retriever that gives the documents it was made with."""
+
+    def __init__(self, documents: Sequence[Any]) -> None:
+        self._documents = documents
+
+    def retrieve(self, question: str, k: int) -> Sequence[Any]:
+        return self._documents
+
+
+def _call_soon(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *given: Any) -> None:
+    try:
+        loop.call_soon_threadsafe(call, *given)
+    except RuntimeError:  # the loop is closed: nobody counts any more
+        return
+
+
+_DEADLINE: contextvars.ContextVar[float | None] = contextvars.ContextVar("deadline", default=None)
+_MAKING = threading.Lock()
+
+__all__ = ["Options", "OutOfTimeError", "Service"]
