@@ -43,3 +43,18 @@ def serving_generator(settings: "Settings") -> "tuple[Generator | None, Template
     server_given = settings.base_url is not None and settings.model != "none"
     generator = generator_or_note(settings, asked_for=True, server_given=server_given)
     return generator, prompt_template(None, generator) if generator else None
+
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+def answered_hosts(bound: str, allowed: Sequence[str]) -> list[str] | None:
+    """The names a server answers to: localhost's and `allowed` when bound there; None for any.
+
+    >>> answered_hosts("0.0.0.0", []), answered_hosts("127.0.0.1", ["me.example"])[-1]
+    (None, 'me.example')
+    """
+    local = bound in ("127.0.0.1", "localhost", "::1")
+    if "*" in allowed or not (local or allowed):
+        return None
+    return [*(LOOPBACK if local else ()), *allowed]

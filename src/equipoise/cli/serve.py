@@ -42,9 +42,22 @@ def serve(
     keys_env: Annotated[
         str | None, typer.Option(help="The NAME of an environment variable that holds such keys.")
     ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A name that clients use for this server, or * for any; may be given again. "
+            "Bound to this machine alone, it answers to localhost only."
+        ),
+    ] = None,
+    log_text: Annotated[
+        bool, typer.Option("--log-text", help="Also log questions and documents.")
+    ] = False,
     workers: Annotated[int, typer.Option(help="Requests worked on at once.")] = 8,
     queue: Annotated[int, typer.Option(help="Requests that may wait; more get 503.")] = 64,
     timeout: Annotated[float, typer.Option(help="Longest time of one request, seconds.")] = 60.0,
+    remembered: Annotated[
+        int, typer.Option(help="Labels kept in memory for questions that come again; 0 for none.")
+    ] = 100_000,
     max_body_mb: Annotated[float, typer.Option(help="Largest body, MB.")] = 4.0,
     max_documents: Annotated[int, typer.Option(help="Most documents of one request.")] = 1_000,
     max_characters: Annotated[int, typer.Option(help="Longest document, characters.")] = 200_000,
@@ -52,7 +65,7 @@ def serve(
     """Serve the balancer over HTTP: /v1/balance, the rerank APIs, and a page at /."""
     from equipoise.balancer import Balancer
     from equipoise.cli._io import note, settings_with
-    from equipoise.cli._serving import named_indexes, serving_generator
+    from equipoise.cli._serving import answered_hosts, named_indexes, serving_generator
     from equipoise.selection.gate import Gate
     from equipoise.server import Limits, create_app
     from equipoise.server.auth import read_keys
@@ -70,6 +83,7 @@ def serve(
         workers=workers,
         queue=queue,
         timeout_s=timeout,
+        remembered=remembered,
     )
     keys = read_keys(keys_file, keys_env)
     generator, template = serving_generator(settings)
@@ -87,5 +101,7 @@ def serve(
         template=template,
         keys=keys,
         limits=limits,
+        hosts=answered_hosts(host, allow_host or []),
+        log_text=log_text,
     )
     run(app, host=host, port=port, limits=limits, ready=lambda url: note(f"Serving on {url}"))

@@ -1,7 +1,7 @@
 """The ASGI application: routes over one service, behind one guard."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 
 from equipoise._extras import require
@@ -35,6 +35,8 @@ def create_app(
     template: Template | None = None,
     keys: Keys | None = None,
     limits: Limits | None = None,
+    hosts: Iterable[str] | None = None,
+    log_text: bool = False,
 ) -> FastAPI:
     """An application that balances over HTTP; run it with any ASGI server.
 
@@ -45,6 +47,8 @@ def create_app(
         template: the prompt template, in place of the default one.
         keys: bearer keys; none leaves the server open.
         limits: bounds on sizes, waiting and time.
+        hosts: names that requests may address it by; None takes any (see `Guard`).
+        log_text: also log the bodies of requests: questions and documents.
 
     The model is loaded when the application starts; until then `/health` answers 503.
     `app.state.service` is the service behind the routes.
@@ -74,10 +78,19 @@ def create_app(
         # Their pages load scripts from elsewhere; /openapi.json is there for every tool.
         docs_url=None,
         redoc_url=None,
+        # A record of a validation failure would carry the text that came.
+        telemetry={"logs": False, "operation_spans": False},
     )
     app.state.service = service
     errors.install(app)
     for part in _ROUTERS:
         app.include_router(part.router(service))
-    app.add_middleware(Guard, keys=keys or Keys(), limits=limits, metrics=metrics)
+    app.add_middleware(
+        Guard,
+        keys=keys or Keys(),
+        limits=limits,
+        metrics=metrics,
+        hosts=None if hosts is None else frozenset(name.lower() for name in hosts),
+        log_text=log_text,
+    )
     return app

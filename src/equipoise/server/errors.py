@@ -27,6 +27,7 @@ _TYPES: Final[Mapping[int, str]] = {
     408: "body_timeout",
     413: "too_large",
     415: "unsupported_media_type",
+    421: "misdirected",
     422: "validation",
     500: "internal",
     501: "not_configured",
@@ -36,13 +37,28 @@ _TYPES: Final[Mapping[int, str]] = {
 
 
 class Refused(Exception):
-    """A request that is answered with `status` and `message`, and the headers given."""
+    """A request that is answered with `status` and `message`, and the headers given.
 
-    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+    `code` is Dify's number for what happened, where it has one; else it is the status.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        code: int | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.headers = dict(headers or {})
+        self.code = status if code is None else code
+
+    def response(self) -> "Json":
+        """What the client is told."""
+        return refusal(self.status, self.message, self.headers, code=self.code)
 
 
 class Json(Response):
@@ -60,7 +76,13 @@ def to_json(content: Any) -> bytes:
     return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-def refusal(status: int, message: str, headers: Mapping[str, str] | None = None) -> Json:
+def refusal(
+    status: int,
+    message: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    code: int | None = None,
+) -> Json:
     """The response for an error, with every name that a client may look for."""
     told = clip(one_line(message), _LONGEST)
     body = {
@@ -68,7 +90,7 @@ def refusal(status: int, message: str, headers: Mapping[str, str] | None = None)
         "detail": told,
         "error": told,
         "error_type": _TYPES.get(status, "refused"),
-        "error_code": status,
+        "error_code": status if code is None else code,
         "error_msg": told,
     }
     return Json(body, status_code=status, headers=dict(headers or {}))
@@ -84,7 +106,7 @@ def install(app: FastAPI) -> None:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)
-    return refusal(error.status, error.message, error.headers)
+    return error.response()
 
 
 async def _ours(request: Request, error: Exception) -> Response:

@@ -13,7 +13,6 @@ from equipoise.server.errors import Refused, refusal
 from equipoise.server.limits import Limits
 from equipoise.server.logs import log
 from equipoise.server.metrics import Metrics
-from equipoise.server.tracing import end_request, request_span
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -26,6 +25,7 @@ OPEN: Final = frozenset(
 )
 """Paths that no key guards: they show nothing of the documents."""
 
+_PORT: Final = re.compile(r":\d*$")
 _ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
@@ -35,10 +35,26 @@ class Guard:
     A request gets an id (its own `X-Request-Id` where that is plain), which comes back in the
     response and stands in the log. Paths other than `OPEN` need a key where there are keys. The
     body is read whole before the application sees it, within the limits of size and time.
+
+    `hosts` are the names that a request may address the server by; None takes any. A server of
+    this machine alone should have them: a web page can make its own name lead here, and would
+    otherwise read answers through the browser of whoever opens it. With `log_text` the log has the
+    bodies of requests, too.
     """
 
-    def __init__(self, app: App, *, keys: Keys, limits: Limits, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        app: App,
+        *,
+        keys: Keys,
+        limits: Limits,
+        metrics: Metrics,
+        hosts: frozenset[str] | None = None,
+        log_text: bool = False,
+    ) -> None:
         self._app = app
+        self._log_text = log_text
+        self._hosts = hosts
         self._keys = keys
         self._limits = limits
         self._metrics = metrics
@@ -55,17 +71,15 @@ class Guard:
         scope["request_id"] = request_id
         began = time.perf_counter()
         sent = _Sent(send, request_id)
-        with request_span(scope["method"], headers) as current:
-            try:
-                await self._served(scope, headers, receive, sent)
-            except Exception:
-                # The reason goes to the log; the client learns only under which id to look.
-                log("request failed", level=logging.ERROR, error=True, request_id=request_id)
-                if not sent.status:
-                    message = f"something went wrong here (request {request_id})"
-                    await refusal(500, message)(scope, receive, sent)
-            route = getattr(scope.get("route"), "path", "unmatched")
-            end_request(current, method=scope["method"], route=route, status=sent.status)
+        try:
+            await self._served(scope, headers, receive, sent)
+        except Exception:
+            # The reason goes to the log; the client learns only under which id to look.
+            log("request failed", level=logging.ERROR, error=True, request_id=request_id)
+            if not sent.status:
+                message = f"something went wrong here (request {request_id})"
+                await refusal(500, message)(scope, receive, sent)
+        route = getattr(scope.get("route"), "path", "unmatched")
         seconds = time.perf_counter() - began
         self._metrics.requests.labels(route, str(sent.status)).inc()
         self._metrics.seconds.labels(route).observe(seconds)
@@ -83,18 +97,29 @@ class Guard:
         self, scope: Scope, headers: Mapping[str, str], receive: Receive, sent: "_Sent"
     ) -> None:
         try:
+            self._check_host(headers.get("host", ""))
             if scope["path"] not in OPEN and not self._keys.open_to(headers.get("authorization")):
                 self._metrics.refused.labels("unauthorized").inc()
                 raise Refused(
                     401,
                     "this server needs a key: send Authorization: Bearer KEY",
                     {"WWW-Authenticate": "Bearer", "Connection": "close"},
+                    code=_key_code(headers.get("authorization", "")),
                 )
             body = await self._body(headers, receive)
         except Refused as refused:
-            await refusal(refused.status, refused.message, refused.headers)(scope, receive, sent)
+            await refused.response()(scope, receive, sent)
             return
+        if self._log_text:
+            scope["log"] = {"body": body.decode("utf-8", "backslashreplace")}
         await self._app(scope, _replayed(body, receive), sent)
+
+    def _check_host(self, host: str) -> None:
+        name = _PORT.sub("", host.lower())
+        if self._hosts is not None and name not in self._hosts:
+            self._metrics.refused.labels("host").inc()
+            known = ", ".join(sorted(self._hosts))
+            raise Refused(421, f"this server answers to {known} (--allow-host), not to {host!r}")
 
     async def _body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
         most = self._limits.body_bytes
@@ -155,6 +180,11 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
         return waiting.pop() if waiting else await receive()
 
     return replay
+
+
+def _key_code(authorization: str) -> int:
+    """Dify's code for a refused key: 1001 for a header of another form, 1002 for a wrong key."""
+    return 1002 if re.fullmatch(r"bearer \S+", authorization.strip(), re.IGNORECASE) else 1001
 
 
 def _request_id(headers: Mapping[str, str]) -> str:

@@ -81,12 +81,13 @@ class Service:
         self._mean_s = 0.5
 
     def warm_up(self) -> None:
-        """Load the model and read one text, so that the first request is as fast as the next.
+        """Load a local model and read one text, so that the first request is as fast as the next.
 
         Raises:
             DetectorError: the model does not load or answer.
         """
-        self._shared().detect("Should this be read?", ["A text that is read once."])
+        if hasattr(self.balancer.detector, "detect_many"):
+            self.balancer.detector.detect("Should this be read?", ["A text that is read once."])
         self.ready = True
 
     def close(self) -> None:
