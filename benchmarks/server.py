@@ -10,7 +10,8 @@ Questions and documents are of the embedded corpus; each request has 30 document
 latency: one request at a time. Added time is the client's time less `timings_ms.total`, which is
 the library's own time for the same request, so that the noise of the model cancels.
 load: 32 clients against a server that shares batches (8 workers), and, in turns, against one that
-handles requests one by one (1 worker). No label is remembered, and no question comes twice.
+handles requests one by one (1 worker) and remembers nothing; once with questions that never come
+twice, once with questions that four clients ask at about the same time.
 soak: 8 clients for some minutes; memory of the server over time, and failures.
 """
 
@@ -18,6 +19,7 @@ import argparse
 import itertools
 import json
 import os
+import random
 import signal
 import statistics
 import subprocess
@@ -100,27 +102,57 @@ def latency(requests: int) -> None:
 
 
 def load(clients: int, rounds: int) -> None:
-    """Requests a second of both servers, in turns."""
-    made = bodies()
-    rates: dict[str, list[float]] = {"shared batches": [], "one by one": []}
-    waits: dict[str, list[float]] = {name: [] for name in rates}
-    options = {"shared batches": ["--workers", "8"], "one by one": ["--workers", "1"]}
-    for turn in range(rounds):
-        for name in sorted(rates, reverse=turn % 2 == 0):
-            with served("--remembered", "0", *options[name]) as (client, _):
-                began = time.perf_counter()
-                with ThreadPoolExecutor(clients) as pool:
-                    times = list(pool.map(lambda body: _timed(client, body), made))
-                rates[name].append(len(made) / (time.perf_counter() - began))
-                waits[name] += times
-    for name, values in rates.items():
-        print(
-            f"{name}: {statistics.median(values):.2f} requests a second "
-            f"({min(values):.2f} to {max(values):.2f}), p50 {statistics.median(waits[name]):.2f} s, "
-            f"longest {max(waits[name]):.2f} s, none failed of {len(waits[name])}"
-        )
-    ratio = statistics.median(rates["shared batches"]) / statistics.median(rates["one by one"])
-    print(f"ratio {ratio:.2f}")
+    """Requests a second of both servers, in turns, and how soon /health/live answers meanwhile."""
+    alone = bodies()
+    loads = {
+        "each question once, no label remembered": (alone, "0"),
+        "each question from four clients": (_shuffled(alone[:20] * 4), "100000"),
+    }
+    for load_name, (made, remembered) in loads.items():
+        print(f"{load_name}: {len(made)} requests, {clients} clients")
+        rates: dict[str, list[float]] = {"shared": [], "one by one": []}
+        for turn in range(rounds):
+            for name in sorted(rates, reverse=turn % 2 == 0):
+                options = ["--workers", "8"] if name == "shared" else ["--workers", "1"]
+                kept = remembered if name == "shared" else "0"
+                with served("--remembered", kept, *options) as (client, _):
+                    rates[name].append(_round(name, client, made, clients))
+        ratios = [a / b for a, b in zip(rates["shared"], rates["one by one"], strict=True)]
+        print(f"  ratio {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+
+
+def _round(name: str, client: httpx.Client, made: list[dict[str, object]], clients: int) -> float:
+    """Requests a second over all of `made`; what was seen is printed."""
+    stop = threading.Event()
+    beats: list[float] = []
+
+    def watch() -> None:
+        while not stop.wait(0.02):
+            began = time.perf_counter()
+            client.get("/health/live").raise_for_status()
+            beats.append(1e3 * (time.perf_counter() - began))
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    began = time.perf_counter()
+    with ThreadPoolExecutor(clients) as pool:
+        times = list(pool.map(lambda body: _timed(client, body), made))
+    rate = len(made) / (time.perf_counter() - began)
+    stop.set()
+    watching.join()
+    beat = statistics.quantiles(beats, n=100, method="inclusive")
+    print(
+        f"  {name}: {rate:.2f} requests a second, p50 {statistics.median(times):.2f} s, longest "
+        f"{max(times):.2f} s, none failed; "
+        f"/health/live p50 {beat[49]:.1f} ms, p99 {beat[98]:.1f} ms"
+    )
+    return rate
+
+
+def _shuffled(made: list[dict[str, object]]) -> list[dict[str, object]]:
+    mixed = list(made)
+    random.Random(0).shuffle(mixed)
+    return mixed
 
 
 def _timed(client: httpx.Client, body: dict[str, object]) -> float:

@@ -102,6 +102,14 @@ def test_copies_are_merged_unless_a_request_says_otherwise(client: httpx.Client)
     assert chosen(kept) == ["p1", "p1", "p2", "c1", "n1"]
 
 
+def test_copies_are_merged_for_a_request_where_the_server_keeps_them(serving: Serving) -> None:
+    body = {"question": QUESTION, "documents": ["p1", "p1", "c1"], "gate": "always"}
+    with serving(create_app(balancer(merge_duplicates=False))) as url:
+        assert chosen(httpx.post(f"{url}/v1/balance", json=body)) == ["p1", "p1", "c1"]
+        merged = httpx.post(f"{url}/v1/balance", json={**body, "merge_duplicates": True})
+    assert chosen(merged) == ["p1", "c1"]
+
+
 def test_the_picture_and_the_plain_prompt_come_when_asked_for(client: httpx.Client) -> None:
     body = {"question": QUESTION, "documents": POOL, "html": True, "even_handed": False}
     told = client.post("/v1/balance", json=body).json()
