@@ -1,5 +1,6 @@
-"""Applications served over a real socket, and a small world with a known answer."""
+"""Applications served over a real socket."""
 
+import gc
 import socket
 import threading
 import time
@@ -42,8 +43,21 @@ def serve(app: Any) -> Iterator[str]:
 
 @pytest.fixture
 def serving() -> Callable[[Any], AbstractContextManager[str]]:
-    """`with serving(app) as url:` serves an application over a free port of the loopback.
-
-    Before it serves, the application reads one text: a FakeDetector needs a default.
-    """
+    """`with serving(app) as url:` serves an application over a free port of the loopback."""
     return serve
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """The address of a server over the toy world in `world.py`."""
+    from .world import app
+
+    with serve(app()) as address:
+        yield address
+
+
+@pytest.fixture
+def leaves_sockets() -> Iterator[None]:
+    """For clients that leave their connections to the collector: they end in their own test."""
+    yield
+    gc.collect()

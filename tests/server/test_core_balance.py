@@ -172,7 +172,6 @@ def test_lone_surrogates_and_odd_numbers_go_through(client: httpx.Client) -> Non
 
 def test_a_detector_that_fails_is_503_and_names_no_text(serving: Serving) -> None:
     app = create_app(Balancer(detector=FailingDetector()))
-    app.state.service.warm_up = lambda: None  # it would refuse to start
     with serving(app) as url:
         answer = httpx.post(f"{url}/v1/balance", json={"question": QUESTION, "documents": POOL})
     assert answer.status_code == 503

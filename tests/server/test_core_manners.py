@@ -315,7 +315,7 @@ class TestLoop:
 
 class TestProcess:
     def test_a_stop_finishes_what_is_running(self, tmp_path: Path) -> None:
-        with _process("--timeout", "60") as (url, process):
+        with _process("--timeout", "60", "--workers", "4") as (url, process):
             from equipoise.data import contested
 
             documents = [d.text for topic in contested()[:3] for d in topic.documents]
@@ -337,6 +337,18 @@ class TestProcess:
             assert url.startswith("http://127.0.0.1:")
             assert httpx.get(f"{url}/health", headers={"Host": "evil.example"}).status_code == 421
 
+    def test_a_model_that_does_not_load_ends_it_with_the_reason(self, tmp_path: Path) -> None:
+        done = subprocess.run(
+            [*_COMMAND, "--port", "0", "--detector", str(_damaged(tmp_path))],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 1
+        assert "equipoise: " in done.stderr.splitlines()[-1]
+        assert "Serving on" in done.stderr  # the page and /health/live answered meanwhile
+
     def test_an_address_that_is_taken_is_misuse(self) -> None:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
@@ -348,6 +360,19 @@ class TestProcess:
         assert done.returncode == 2
         assert f"cannot bind 127.0.0.1:{port}" in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def _damaged(folder: Path) -> Path:
+    """A model's folder whose weights are no model."""
+    import shutil
+
+    from equipoise.stance.folder import BUNDLED
+
+    made = folder / "model"
+    shutil.copytree(BUNDLED / "small", made)
+    (made / "SHA256SUMS").unlink()
+    next(made.glob("onnx/*.onnx")).write_bytes(b"no model")
+    return made
 
 
 _COMMAND = [sys.executable, "-c", "from equipoise.cli import main; main()", "serve"]

@@ -52,7 +52,9 @@ def serve(
     log_text: Annotated[
         bool, typer.Option("--log-text", help="Also log questions and documents.")
     ] = False,
-    workers: Annotated[int, typer.Option(help="Requests worked on at once.")] = 8,
+    workers: Annotated[
+        int | None, typer.Option(help="Requests worked on at once; one more than the cores.")
+    ] = None,
     queue: Annotated[int, typer.Option(help="Requests that may wait; more get 503.")] = 64,
     timeout: Annotated[float, typer.Option(help="Longest time of one request, seconds.")] = 60.0,
     remembered: Annotated[
@@ -80,7 +82,7 @@ def serve(
         body_bytes=round(max_body_mb * 2**20),
         documents=max_documents,
         document_characters=max_characters,
-        workers=workers,
+        **({} if workers is None else {"workers": workers}),
         queue=queue,
         timeout_s=timeout,
         remembered=remembered,
@@ -104,4 +106,4 @@ def serve(
         hosts=answered_hosts(host, allow_host or []),
         log_text=log_text,
     )
-    run(app, host=host, port=port, limits=limits, ready=lambda url: note(f"Serving on {url}"))
+    run(app, host=host, port=port, limits=limits, listening=lambda url: note(f"Serving on {url}"))

@@ -15,16 +15,16 @@ from fastapi import FastAPI
 import equipoise
 from equipoise.balancer import Balancer
 from equipoise.prompt import Template
-from equipoise.server import errors
+from equipoise.server import errors, page
 from equipoise.server.auth import Keys
 from equipoise.server.guard import Guard
 from equipoise.server.limits import Limits
 from equipoise.server.metrics import Metrics
 from equipoise.server.service import Service
-from equipoise.server.wire import health, native
+from equipoise.server.wire import about, cohere, dify, health, jina, native, tei, voyage
 from equipoise.types import Generator, Retriever
 
-_ROUTERS = (health, native)
+_ROUTERS = (about, health, native, page, cohere, jina, voyage, tei, dify)
 
 
 def create_app(
@@ -50,8 +50,8 @@ def create_app(
         hosts: names that requests may address it by; None takes any (see `Guard`).
         log_text: also log the bodies of requests: questions and documents.
 
-    The model is loaded when the application starts; until then `/health` answers 503.
-    `app.state.service` is the service behind the routes.
+    The model is loaded once the application has started; until then `/health` answers 503.
+    `app.state.service` is the service behind the routes; its `failure` tells why no model is there.
     """
     limits = limits or Limits()
     metrics = Metrics()
@@ -66,8 +66,10 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        await asyncio.to_thread(service.warm_up)
+        # Beside the first requests, so that the page and /health/live answer meanwhile.
+        loading = asyncio.create_task(asyncio.to_thread(service.warm_up))
         yield
+        await loading
         await asyncio.to_thread(service.close)
 
     app = FastAPI(

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final
 
+from equipoise.server import page
 from equipoise.server.auth import Keys
 from equipoise.server.errors import Refused, refusal
 from equipoise.server.limits import Limits
@@ -20,9 +21,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-OPEN: Final = frozenset(
-    {"/", "/health", "/health/live", "/health/ready", "/openapi.json", "/favicon.ico"}
-)
+OPEN: Final = page.PATHS | {"/health", "/health/live", "/health/ready", "/openapi.json"}
 """Paths that no key guards: they show nothing of the documents."""
 
 _PORT: Final = re.compile(r":\d*$")

@@ -1,9 +1,10 @@
 """How much one request may bring, and how many may wait."""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from equipoise.errors import InputError
+from equipoise.stance.runners import usable_cores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +16,8 @@ class Limits:
         documents: documents of one request, >= 1 (422 beyond).
         document_characters: characters of one document, >= 1 (422 beyond).
         question_characters: characters of a question, >= 1 (422 beyond).
-        workers: requests that are worked on at once, >= 1; they share the model's batches.
+        workers: requests that are worked on at once, >= 1; the default is one more than the cores,
+            for more only slow each other down. For a detector behind a URL take more.
         queue: requests that may wait for a worker, >= 0 (503 with Retry-After beyond).
         timeout_s: the longest time for one request, waiting included, seconds, > 0 (504 beyond);
             also the longest time for its body to arrive (408 beyond).
@@ -30,7 +32,7 @@ class Limits:
     documents: int = 1_000
     document_characters: int = 200_000
     question_characters: int = 2_000
-    workers: int = 8
+    workers: int = field(default_factory=lambda: usable_cores() + 1)
     queue: int = 64
     timeout_s: float = 60.0
     batch_texts: int = 16

@@ -2,33 +2,41 @@
 
 import socket
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from equipoise._extras import require
-from equipoise.errors import InputError
+from equipoise.errors import DetectorError, InputError
 from equipoise.server.limits import Limits
 from equipoise.server.logs import start_logging
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from equipoise.server.service import Service
 
 _GRACE_S = 5.0
 """Seconds beyond the longest request that a stop waits for what is running."""
 
 
 def run(
-    app: object,
+    app: "FastAPI",
     *,
     host: str,
     port: int,
     limits: Limits,
-    ready: Callable[[str], None],
+    listening: Callable[[str], None],
 ) -> None:
     """Serve until SIGINT or SIGTERM; then take no new connection, and finish what is running.
 
-    `ready` is told the address once connections are taken and the model is loaded. Logs go to
-    stderr as JSON lines.
+    `listening` is told the address once connections are taken; the model may still be loading.
+    Logs go to stderr as JSON lines.
 
     Raises:
         InputError: the address cannot be bound.
+        DetectorError: the model does not load.
     """
     uvicorn = require("uvicorn", extra="server")
+    service: Service = app.state.service
     bound = _bound(host, port)
     start_logging()
     config = uvicorn.Config(
@@ -45,10 +53,15 @@ def run(
         async def startup(self, sockets: "list[socket.socket] | None" = None) -> None:
             await super().startup(sockets)
             if self.started:
-                ready(f"http://{shown}:{number}")
+                listening(f"http://{shown}:{number}")
+
+        async def on_tick(self, counter: int) -> bool:
+            return bool(await super().on_tick(counter)) or service.failure is not None
 
     server = Server(config)
     server.run(sockets=[bound])
+    if service.failure is not None:
+        raise DetectorError(service.failure)
     if not server.started:
         raise SystemExit(1)
 

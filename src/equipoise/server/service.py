@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import logging
 import math
 import threading
 import time
@@ -11,25 +12,21 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from equipoise.balancer import Balancer
-from equipoise.errors import DetectorError
+from equipoise.errors import EquipoiseError
 from equipoise.prompt import Template
 from equipoise.rag import Rag, RagAnswer
 from equipoise.result import Selection
 from equipoise.selection.gate import Gate, GateMode
 from equipoise.server.errors import Refused
 from equipoise.server.limits import Limits
+from equipoise.server.logs import log
 from equipoise.server.metrics import Metrics
+from equipoise.server.sharing import DEADLINE, OutOfTimeError, Timely, shared
 from equipoise.server.tracing import span
 from equipoise.stance.base import lazy_batch
-from equipoise.stance.batching import BatchingDetector
-from equipoise.stance.cached import CachedDetector
-from equipoise.types import Candidate, Generator, Quota, Retriever, StanceDetector, StanceScore
+from equipoise.types import Candidate, Generator, Quota, Retriever, StanceDetector
 
 T = TypeVar("T")
-
-
-class OutOfTimeError(DetectorError):
-    """The request's time was over before its next text was read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +43,8 @@ class Options:
 class Service:
     """Balances, searches and answers in worker threads, with a bounded queue.
 
-    One model serves all: `balancer`'s detector is put behind shared batches and, unless
-    `limits.remembered` is 0, a cache of labels.
+    One model serves all: `balancer`'s detector is put behind shared batches, where it gains from
+    them, and, unless `limits.remembered` is 0, a cache of labels.
 
     Args:
         balancer: its settings are those of every request that does not say otherwise.
@@ -75,25 +72,32 @@ class Service:
         self.limits = limits
         self.metrics = metrics
         self.ready = False
+        self.failure: str | None = None
         self._detector: StanceDetector | None = None
         self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="equipoise-serve")
+        self._answering = ThreadPoolExecutor(_ANSWERING, thread_name_prefix="equipoise-answer")
         self._in_flight = 0
         self._mean_s = 0.5
 
     def warm_up(self) -> None:
         """Load a local model and read one text, so that the first request is as fast as the next.
 
-        Raises:
-            DetectorError: the model does not load or answer.
+        A model that does not load leaves the service not ready, and `failure` says why.
         """
-        if hasattr(self.balancer.detector, "detect_many"):
-            self.balancer.detector.detect("Should this be read?", ["A text that is read once."])
+        try:
+            if hasattr(self.balancer.detector, "detect_many"):
+                self.balancer.detector.detect("Should this be read?", ["A text that is read."])
+        except EquipoiseError as error:
+            self.failure = str(error)
+            log("the model does not load", level=logging.ERROR, error=True)
+            return
         self.ready = True
 
     def close(self) -> None:
         """Take no more work, and wait for what is running."""
         self.ready = False
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        for pool in (self._pool, self._answering):
+            pool.shutdown(wait=True, cancel_futures=True)
 
     def checked_question(self, question: str) -> str:
         """The question, when it is within the limits.
@@ -191,8 +195,10 @@ class Service:
                 self.metrics.selection(answer.selection)
         return answers
 
-    async def work(self, task: Callable[[], T]) -> T:
+    async def work(self, task: Callable[[], T], *, answers: bool = False) -> T:
         """The result of `task`, run in a worker thread when one is free.
+
+        A task that `answers` waits for a generator, so it takes a thread of others.
 
         Raises:
             Refused: 503, the queue is full; 504, the time was over.
@@ -206,10 +212,11 @@ class Service:
             )
         deadline = time.monotonic() + self.limits.timeout_s
         context = contextvars.copy_context()
-        context.run(_DEADLINE.set, deadline)
+        context.run(DEADLINE.set, deadline)
         self._in_flight += 1
         self.metrics.waiting.inc()
-        future = self._pool.submit(context.run, self._timed, task)
+        pool = self._answering if answers else self._pool
+        future = pool.submit(context.run, self._timed, task)
         loop = asyncio.get_running_loop()
         # Subtle: the place is free when the thread is, not when its client is answered or gone.
         future.add_done_callback(lambda done: _call_soon(loop, self._ended, done))
@@ -251,7 +258,7 @@ class Service:
         gate, merge, unsure = options.gate, options.merge_duplicates, options.unsure_below
         duplicates = base.duplicates if merge is None else merge and (base.duplicates or True)
         return Balancer(
-            detector=_Timely(self._shared()),
+            detector=Timely(self._shared(), self._lazy_batch),
             quota=options.quota or base.quota,
             gate=base.gate if gate is None else Gate(gate, base.gate.sure),
             merge_duplicates=duplicates or False,
@@ -260,44 +267,21 @@ class Service:
             label_chosen=base.label_chosen,
             unsure_below=base.unsure_below if unsure is None else unsure,
             filter=base.filter,
+            sources=base.sources,
         )
 
     def _shared(self) -> StanceDetector:
         with _MAKING:
             if self._detector is None:
-                self._detector = self._made()
+                self._detector = shared(self.balancer.detector, self.limits, self.metrics)
             return self._detector
 
-    def _made(self) -> StanceDetector:
-        detector = self.balancer.detector
-        # A server of models makes batches itself, and would only be slowed by taking turns.
-        if hasattr(detector, "detect_many"):
-            detector = BatchingDetector(
-                detector, max_texts=self.limits.batch_texts, on_batch=self.metrics.batch
-            )
-        remembered = self.limits.remembered
-        return CachedDetector(detector, max_items=remembered) if remembered else detector
-
-
-class _Timely:
-    """The detector of one request: reads nothing more once its time is over."""
-
-    def __init__(self, detector: StanceDetector) -> None:
-        self._inside = detector
-
-    @property
-    def name(self) -> str:
-        return self._inside.name
-
-    @property
-    def lazy_batch(self) -> int:
-        return lazy_batch(self._inside)
-
-    def detect(self, question: str, texts: Sequence[str]) -> Sequence[StanceScore]:
-        deadline = _DEADLINE.get()
-        if deadline is not None and time.monotonic() > deadline:
-            raise OutOfTimeError("the time for this request is over")
-        return self._inside.detect(question, texts)
+    def _lazy_batch(self) -> int:
+        """Texts a call: fewer while other requests fill the cores, so that none is read in vain."""
+        alone = lazy_batch(self._shared())
+        if not getattr(self.balancer.detector, "reads_alone", False):
+            return alone
+        return max(1, math.ceil(alone / max(1, self._in_flight)))
 
 
 class _Given:
@@ -317,7 +301,7 @@ def _call_soon(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *give
         return
 
 
-_DEADLINE: contextvars.ContextVar[float | None] = contextvars.ContextVar("deadline", default=None)
 _MAKING = threading.Lock()
+_ANSWERING = 8
 
-__all__ = ["Options", "OutOfTimeError", "Service"]
+__all__ = ["Options", "Service"]

@@ -94,6 +94,14 @@ class LocalDetector(ABC):
         """
         return self._threads() if self._loaded().alone else LAZY_BATCH
 
+    @property
+    def reads_alone(self) -> bool:
+        """True when each text is a run of its own (`OnnxRunner.alone`); loads the model.
+
+        Batches gain nothing then: callers at the same time share the cores as they are.
+        """
+        return self._loaded().alone
+
     def warm_up(self) -> None:
         """Load tokenizer and weights now, if they are not loaded.
 

@@ -20,8 +20,8 @@ def router(service: Service) -> APIRouter:
     @routes.get("/health/ready", summary="May requests be sent here?")
     @routes.get("/health", summary="May requests be sent here?")
     async def ready() -> Json:
-        """200 once the model is loaded, 503 before and while stopping."""
-        state = "ready" if service.ready else "not ready"
+        """200 once the model is loaded; 503 before, while stopping, and when it does not load."""
+        state = "failed" if service.failure else "ready" if service.ready else "not ready"
         return Json({"status": state}, status_code=200 if service.ready else 503)
 
     @routes.get("/metrics", summary="Counters for Prometheus")

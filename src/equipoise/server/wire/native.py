@@ -110,7 +110,7 @@ def router(service: Service) -> APIRouter:
             answers = service.answer(question, documents, settings, options)
             return to_json({"answers": [answer.to_dict() for answer in answers]})
 
-        return Json(await service.work(task))
+        return Json(await service.work(task, answers=True))
 
     return routes
 
