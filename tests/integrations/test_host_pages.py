@@ -50,6 +50,12 @@ def test_the_page_of_haystack_runs_and_balances():
     assert loaded.to_dict() == saved.to_dict()
 
 
+def test_the_page_of_mcp_runs_and_balances():
+    made = run("mcp.md")["result"].structured_content
+    assert made["composition"] == {"pro": 2, "con": 2, "neutral": 1}
+    assert INSTRUCTION in made["instruction"]
+
+
 @pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.name)
 def test_every_link_to_a_file_of_the_project_leads_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):

@@ -14,6 +14,7 @@ from equipoise.errors import MissingExtraError
     [
         ("equipoise.integrations.langchain", "langchain_core", "langchain"),
         ("equipoise.integrations.langchain_agents", "langchain", "langchain"),
+        ("equipoise.integrations.mcp", "mcp", "mcp"),
         ("equipoise.integrations.llama_index", "llama_index", "llama-index"),
         ("haystack_integrations.components.rankers.equipoise.ranker", "haystack", "haystack"),
     ],
@@ -32,4 +33,4 @@ def test_importing_the_integrations_loads_no_host():
     loaded = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
     ).stdout.split()
-    assert not {"langchain", "langchain_core", "llama_index", "haystack"} & set(loaded)
+    assert not {"langchain", "langchain_core", "llama_index", "haystack", "mcp"} & set(loaded)
