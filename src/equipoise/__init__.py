@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     from equipoise.balancer import Balancer
     from equipoise.rag import Rag, RagAnswer
     from equipoise.result import Choice, LeftOut, Selection
+    from equipoise.seek import Seek
     from equipoise.selection.duplicates import Duplicates
     from equipoise.selection.gate import Gate
+    from equipoise.selection.sources import Sources
 
 __version__ = "0.1.0"
 
@@ -52,7 +54,9 @@ _LAZY = {
     "LeftOut": "equipoise.result",
     "Rag": "equipoise.rag",
     "RagAnswer": "equipoise.rag",
+    "Seek": "equipoise.seek",
     "Selection": "equipoise.result",
+    "Sources": "equipoise.selection.sources",
 }
 
 __all__ = [
@@ -76,8 +80,10 @@ __all__ = [
     "RagAnswer",
     "Reason",
     "Retriever",
+    "Seek",
     "Selection",
     "SelectionRule",
+    "Sources",
     "Stance",
     "StanceDetector",
     "StanceScore",

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +15,7 @@ from equipoise.selection.duplicates import Copies, Duplicates, Merging, find_cop
 from equipoise.selection.gate import Decision, Gate, GateMode, Verdict, decide
 from equipoise.selection.quota import QuotaRule
 from equipoise.selection.relevance import RelevanceRule
+from equipoise.selection.sources import Sources
 from equipoise.selection.unsure import checked_unsure_below
 from equipoise.types import (
     Candidate,
@@ -56,6 +58,9 @@ class Balancer:
             the gate does not count it as a side, and the quota gives it no seat of its stance (it
             may still fill a seat left over). 0, the default, makes no label unsure. Another
             `rule` chooses without it; the result says which labels are unsure all the same.
+        sources: how many seats of one stance one source may take, such as `Sources("url")`. None,
+            the default, counts no sources. It is a part of the quota: another `rule`, and the order
+            of relevance, stand without it.
         filter: a `DocumentFilter` such as `equipoise.polarization.BiasDef`. What it flags is
             neither labelled nor chosen, by whatever rule, even where fewer than k are left, and
             the result names it. Blank documents are not shown to it.
@@ -66,7 +71,8 @@ class Balancer:
     Raises:
         InputError: an option is of a wrong kind, or out of its range.
 
-    Source: SP 3.2 to 3.4; gate, copies and unsure labels are ours; the place of a filter is EBI's.
+    Source: SP 3.2 to 3.4; gate, copies, unsure labels and sources are ours; the place of a filter
+    is EBI's.
 
     >>> from equipoise.testing import FakeDetector
     >>> balancer = Balancer(detector=FakeDetector({"a": "pro", "b": "pro", "c": "con"}),
@@ -87,6 +93,7 @@ class Balancer:
         label_chosen: bool = False,
         unsure_below: float = 0.0,
         filter: DocumentFilter | None = None,
+        sources: Sources | None = None,
     ) -> None:
         if on_error not in ("raise", "relevance"):
             raise InputError(f'on_error must be "raise" or "relevance", got {on_error!r}')
@@ -107,6 +114,9 @@ class Balancer:
         if filter is not None and not hasattr(filter, "flag"):
             raise InputError(f"filter must have flag(question, candidates), got {filter!r}")
         self.filter = filter
+        if sources is not None and not isinstance(sources, Sources):
+            raise InputError(f"sources must be a Sources, got {sources!r}")
+        self.sources = sources
 
     @property
     def detector(self) -> StanceDetector:
@@ -127,17 +137,21 @@ class Balancer:
 
     def with_detector(self, detector: StanceDetector) -> "Balancer":
         """A balancer of the same settings with another detector."""
-        return Balancer(
-            detector=detector,
-            quota=self.quota,
-            gate=self.gate,
-            merge_duplicates=self.duplicates or False,
-            rule=self.rule,
-            on_error=self.on_error,
-            label_chosen=self.label_chosen,
-            unsure_below=self.unsure_below,
-            filter=self.filter,
-        )
+        other = copy(self)
+        other._detector = detector
+        return other
+
+    def with_gate(self, gate: Gate) -> "Balancer":
+        """A balancer of the same settings, and the same detector, with another gate."""
+        other = self.with_detector(self.detector)
+        other.gate = gate
+        return other
+
+    def with_quota(self, quota: Quota) -> "Balancer":
+        """A balancer of the same settings, and the same detector, with another quota."""
+        other = self.with_detector(self.detector)
+        other.quota = quota
+        return other
 
     def balance(
         self, question: str, candidates: Iterable[Any] | None, *, k: int | None = None
@@ -213,7 +227,18 @@ class Balancer:
         if self.duplicates is not None:
             texts = [candidate.text for candidate in made]
             copies = find_copies(texts, self.duplicates, depth=quota.depth)
-        return Plan(question, items, made, unscored, blank, copies, quota, self.unsure_below)
+        unsourced = self.sources.missing(made) if self.sources else ()
+        return Plan(
+            question,
+            items,
+            made,
+            unscored,
+            blank,
+            copies,
+            quota,
+            self.unsure_below,
+            unsourced=unsourced,
+        )
 
     def _filtered(self, plan: Plan) -> Plan:
         """The plan with what the filter flags; flagged texts are no copies any more."""
@@ -263,7 +288,7 @@ class Balancer:
         )
         if not decision.balance:
             return decision, self._by_relevance(plan, scores)
-        rule = QuotaRule(plan.quota, plan.unsure_below)
+        rule = QuotaRule(plan.quota, plan.unsure_below, self.sources)
         return decision, rule.select(plan.candidates, scores, skip=merging)
 
     def _by_relevance(self, plan: Plan, scores: Sequence[StanceScore]) -> list[Pick]:
@@ -281,7 +306,7 @@ class Balancer:
         if self.rule is not None:
             return self.rule.name
         if decision.balance:
-            return QuotaRule(plan.quota, plan.unsure_below).name
+            return QuotaRule(plan.quota, plan.unsure_below, self.sources).name
         return RelevanceRule(plan.quota.total).name
 
     def _settings(self, plan: Plan) -> dict[str, Any]:
@@ -294,6 +319,7 @@ class Balancer:
             "on_error": self.on_error,
             "unsure_below": self.unsure_below,
             "filter": self.filter.name if self.filter else None,
+            "sources": asdict(self.sources) if self.sources else None,
         }
 
 

@@ -17,7 +17,7 @@ class Plan:
     """One question's documents, made ready: what the stages pass along.
 
     `unsure_below`, in [0, 1), is the probability under which a label is unsure. `filtered` are the
-    indices that a filter flagged.
+    indices that a filter flagged, `unsourced` those that name no source (where sources count).
     """
 
     question: str
@@ -29,6 +29,7 @@ class Plan:
     quota: Quota
     unsure_below: float = 0.0
     filtered: frozenset[int] = frozenset()
+    unsourced: tuple[int, ...] = ()
 
     @property
     def fixed(self) -> frozenset[int]:
@@ -110,6 +111,7 @@ def explain(
         failure=failure,
         unsure=sum(_unsure(plan, score) for score in scores.seen.values()),
         filtered=tuple(sorted(index + 1 for index in plan.filtered)),
+        unsourced=tuple(index + 1 for index in plan.unsourced),
     )
 
 
@@ -174,8 +176,10 @@ def _left_out(
             why = "beyond_depth"
         elif index > stopped_at:
             why = "not_needed"
+        elif _unsure(plan, known.get(index)):
+            why = "unsure"
         else:
-            why = "unsure" if _unsure(plan, known.get(index)) else "quota_full"
+            why = "source_full" if _had_room(plan, known, picks, index) else "quota_full"
         yield LeftOut(
             candidate,
             *_stance(known.get(index)),
@@ -185,6 +189,20 @@ def _left_out(
             item=plan.items[index],
             unsure=_unsure(plan, known.get(index)),
         )
+
+
+def _had_room(
+    plan: Plan, known: Mapping[int, StanceScore], picks: Sequence[Pick], index: int
+) -> bool:
+    """True when the stance of the document at `index` had seats left as the pass came to it.
+
+    What was sure and is left out all the same was passed over for its source.
+    """
+    if index not in known:
+        return False
+    stance = known[index].label
+    before = [p.index for p in picks if p.reason is not Reason.FILLED and p.index < index]
+    return sum(known[i].label is stance for i in before) < plan.quota.of(stance)
 
 
 def _stopped_at(plan: Plan, picks: Sequence[Pick]) -> int:
@@ -203,18 +221,26 @@ def _shortfalls(
 ) -> Iterable[Shortfall]:
     reached = min(len(plan.candidates), plan.quota.depth)
     if by_quota:
-        seated = Counter(known[p.index].label for p in picks if p.reason is not Reason.FILLED)
+        seats = {p.index for p in picks if p.reason is not Reason.FILLED}
+        seated = Counter(known[index].label for index in seats)
+        # Of a stance that is short, who has no seat was passed over: as unsure, or for its source.
         passed_over = Counter(
-            score.label
+            (score.label, _unsure(plan, score))
             for index, score in known.items()
-            if index < reached and index not in copies and _unsure(plan, score)
+            if index < reached and index not in copies and index not in seats
         )
+        dropped = sum(index < reached for index in plan.filtered)
         for stance in Stance:
             wanted, found = plan.quota.of(stance), seated[stance]
             if found < wanted:
-                dropped = sum(index < reached for index in plan.filtered)
                 yield Shortfall(
-                    stance, wanted, found, reached, unsure=passed_over[stance], filtered=dropped
+                    stance,
+                    wanted,
+                    found,
+                    reached,
+                    unsure=passed_over[stance, True],
+                    filtered=dropped,
+                    same_source=passed_over[stance, False],
                 )
     if len(picks) < plan.quota.total:
         total, among = len(plan.candidates), len(plan.filtered)

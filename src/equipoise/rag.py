@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from equipoise.balancer import Balancer
 from equipoise.errors import InputError
 from equipoise.result import Selection
+from equipoise.seek import Seek
 from equipoise.types import Answer, Candidate, Generator, Outcome, Retriever, StanceScore
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class RagAnswer:
     """What was chosen, what was asked of the generator, and what came back.
 
     `answer` is None when no generator was given. `retrieved` is how many documents came back from
-    the retriever.
+    the retriever when it was first asked.
     """
 
     setting: Setting
@@ -79,6 +80,8 @@ class Rag:
         balancer: default `Balancer()`.
         generator: writes the answer; None stops after the prompt.
         template: another prompt template than the default one.
+        seek: how the retriever is asked again where a balanced selection (B and C) is short of a
+            side; None, the default, asks it once.
 
     In settings A and D the documents are the first k as retrieved (copies and all), as a pipeline
     without this package would send them. In setting C the instruction is given when the question
@@ -98,11 +101,15 @@ class Rag:
         balancer: Balancer | None = None,
         generator: Generator | None = None,
         template: "Template | None" = None,
+        seek: Seek | None = None,
     ) -> None:
         self.retriever = retriever
         self.balancer = balancer if balancer is not None else Balancer()
         self.generator = generator
         self.template = template
+        if seek is not None and not isinstance(seek, Seek):
+            raise InputError(f"seek must be a Seek, got {seek!r}")
+        self.seek = seek
 
     def ask(self, question: str, *, setting: str = "C", k: int | None = None) -> RagAnswer:
         """The answer to `question` in one setting.
@@ -149,6 +156,10 @@ class Rag:
         if any(setting.balances for setting in settings):
             balancer = self.balancer.with_detector(shared)
             made[True] = balancer.balance(question, candidates, k=k)
+            if self.seek is not None:
+                made[True] = self.seek.extend(
+                    made[True], self.retriever, candidates, balancer=balancer, k=k
+                )
         if not all(setting.balances for setting in settings):
             plain = Balancer(
                 detector=shared,

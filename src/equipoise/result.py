@@ -8,6 +8,7 @@ from typing import Any
 from equipoise._plain import plain
 from equipoise.errors import InputError
 from equipoise.selection.gate import Decision, Verdict
+from equipoise.selection.sought import Sought
 from equipoise.types import Candidate, Quota, Reason, Stance, StanceScore
 
 SCHEMA = 1
@@ -36,10 +37,11 @@ class LeftOut:
     """One document that was not chosen, and why.
 
     `why` is "duplicate", "blank", "filtered" (a filter took it for planted), "quota_full" (its
-    stance had no seat left), "unsure" (its label was too unsure for a seat), "not_needed" (every
-    seat was taken before the rule came to it), "beyond_depth" or "not_selected" (another rule
-    preferred others). `duplicate_of` is the retrieval rank of the document it repeats, itself
-    possibly filtered. `unsure` is as in `Choice`.
+    stance had no seat left), "source_full" (its stance had, but its source had its share of them),
+    "unsure" (its label was too unsure for a seat), "not_needed" (every seat was taken before the
+    rule came to it), "beyond_depth" or "not_selected" (another rule preferred others).
+    `duplicate_of` is the retrieval rank of the document it repeats, itself possibly filtered.
+    `unsure` is as in `Choice`.
     """
 
     candidate: Candidate
@@ -58,7 +60,8 @@ class Shortfall:
 
     `stance` is None for places that stay empty because there are too few documents. `unsure` is
     how many documents of that stance, down to `searched_to_rank`, got none of its seats because
-    their label was unsure; some of them may fill a seat left over. `filtered` is how many of any
+    their label was unsure; `same_source` how many because their source had its share. Some of
+    them may fill a seat left over. `filtered` is how many of any
     stance a filter took out down to there: nobody read which side they are on.
     """
 
@@ -68,6 +71,7 @@ class Shortfall:
     searched_to_rank: int
     unsure: int = 0
     filtered: int = 0
+    same_source: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +92,10 @@ class Selection:
     the key "unlabelled" for documents whose stance nobody asked for); unsure labels count there
     like any other. `missing_side` is the side of which no sure label was found. `unsure` is how
     many of the `labelled` texts have an unsure label. `timings_ms` has the stages prepare, label,
-    select and total in milliseconds, and filter where there is one. `unscored`, `blank` and
-    `filtered` (what a filter flagged) are retrieval ranks.
+    select and total in milliseconds, and filter where there is one. `unscored`, `blank`,
+    `filtered` (what a filter flagged) and `unsourced` (what names no source, where sources count)
+    are retrieval ranks. `sought` tells what a retriever was asked again for a side that was short;
+    None where it was not.
     """
 
     question: str
@@ -112,6 +118,8 @@ class Selection:
     failure: str | None = None
     unsure: int = 0
     filtered: tuple[int, ...] = ()
+    unsourced: tuple[int, ...] = ()
+    sought: Sought | None = None
 
     @property
     def contested(self) -> bool:
@@ -124,8 +132,8 @@ class Selection:
         return tuple(choice.item for choice in self.chosen)
 
     @property
-    def ranking(self) -> tuple[Candidate, ...]:
-        """Every candidate, a total order: the chosen, then the rest by rank.
+    def ranked(self) -> "tuple[Choice | LeftOut, ...]":
+        """Every document with what explains it, a total order: the chosen, then the rest by rank.
 
         Blank ones come last, filtered ones (and copies of them) before these.
         """
@@ -138,7 +146,12 @@ class Selection:
                 out.retrieval_rank,
             ),
         )
-        return (*(c.candidate for c in self.chosen), *(out.candidate for out in rest))
+        return (*self.chosen, *rest)
+
+    @property
+    def ranking(self) -> tuple[Candidate, ...]:
+        """The candidates of `ranked`, in its order."""
+        return tuple(row.candidate for row in self.ranked)
 
     def prompt(self, *, even_handed: bool | None = None, template: Any = None) -> str:
         """The full prompt: documents, question and, where it applies, the instruction.
@@ -186,6 +199,8 @@ class Selection:
             "unscored": list(self.unscored),
             "blank": list(self.blank),
             "filtered": list(self.filtered),
+            "unsourced": list(self.unsourced),
+            "sought": self.sought.to_dict() if self.sought else None,
             "labelled": self.labelled,
             "unsure": self.unsure,
             "failure": self.failure,
@@ -318,6 +333,8 @@ def _rebuilt(data: Mapping[str, Any]) -> Selection:
         failure=data["failure"],
         unsure=data.get("unsure", 0),
         filtered=tuple(data.get("filtered", ())),
+        unsourced=tuple(data.get("unsourced", ())),
+        sought=Sought.from_dict(data["sought"]) if data.get("sought") else None,
     )
 
 

@@ -199,6 +199,7 @@ class Reason(StrEnum):
 
     QUOTA = "quota"  # a seat of its stance, within the pool
     REACHED = "reached"  # a seat of its stance, from beyond the pool
+    SOUGHT = "sought"  # a seat of its stance, found when the retriever was asked again
     FILLED = "filled"  # the quota could not be met: next in retrieval order
     RELEVANCE = "relevance"  # the order of relevance stands
     RANDOM = "random"  # drawn at random from the pool

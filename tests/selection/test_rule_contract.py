@@ -6,11 +6,13 @@ from equipoise.selection.mmr import MmrRule
 from equipoise.selection.quota import QuotaRule
 from equipoise.selection.random import RandomRule
 from equipoise.selection.relevance import RelevanceRule
+from equipoise.selection.sources import Sources
 from equipoise.types import Candidate, SelectionRule, StanceScore
 
 RULES = [
     QuotaRule(),
     QuotaRule(unsure_below=0.9),
+    QuotaRule(sources=Sources()),
     RelevanceRule(),
     RandomRule(),
     MmrRule(),

@@ -30,6 +30,14 @@ def ask(
         str | None,
         typer.Option(help="Drop what looks planted first: biasdef (dense mode)."),
     ] = None,
+    sources: Annotated[
+        str | None,
+        typer.Option(help="Metadata key of a source: one seat of a stance each, such as url."),
+    ] = None,
+    seek: Annotated[
+        bool,
+        typer.Option("--seek", help="Ask the index again for a side that is missing or short."),
+    ] = False,
     template: Annotated[
         Path | None, typer.Option(help="A prompt template in place of the default one.")
     ] = None,
@@ -53,7 +61,9 @@ def ask(
     )
     from equipoise.rag import Rag
     from equipoise.retrieval import open_retriever
+    from equipoise.seek import Seek
     from equipoise.selection.gate import Gate
+    from equipoise.selection.sources import Sources
     from equipoise.stance import load_detector
 
     check_page_path(html)
@@ -70,6 +80,7 @@ def ask(
         gate=Gate.named(gate),
         unsure_below=settings.unsure_below,
         filter=named_filter(filter),
+        sources=Sources(sources) if sources is not None else None,
     )
     embeddings = filter is not None
     retriever = open_retriever(index, mode=mode, embeddings=embeddings)  # type: ignore[arg-type]
@@ -81,6 +92,7 @@ def ask(
         balancer=balancer,
         generator=generator,
         template=prompt_template(template, generator),
+        seek=Seek() if seek else None,
     )
     answers = rag.compare(question, settings=setting.replace(" ", "").split(","), k=k)
     if json:

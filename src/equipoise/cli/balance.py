@@ -34,6 +34,10 @@ def balance(
             help="Drop documents that look planted first: biasdef (needs score, embedding)."
         ),
     ] = None,
+    sources: Annotated[
+        str | None,
+        typer.Option(help="Metadata key of a source: one seat of a stance each, such as url."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     html: Annotated[Path | None, typer.Option(help="Also write an HTML page.")] = None,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the prompt instead.")] = False,
@@ -51,6 +55,7 @@ def balance(
         write_file,
     )
     from equipoise.selection.gate import Gate
+    from equipoise.selection.sources import Sources
     from equipoise.stance import load_detector
 
     check_page_path(html)
@@ -61,6 +66,7 @@ def balance(
         merge_duplicates=not keep_duplicates,
         unsure_below=settings.unsure_below,
         filter=named_filter(filter),
+        sources=Sources(sources) if sources is not None else None,
     )
     selection = balancer.balance(question, read_candidates(candidates), k=k)
     if json:

@@ -13,6 +13,7 @@ _LEFT_OUT: Final = {
     "blank": "blank",
     "filtered": "filtered out",
     "quota_full": "over the quota of their stance",
+    "source_full": "of sources that had their share",
     "unsure": "of unsure labels",
     "not_needed": "not needed any more",
     "beyond_depth": "beyond the depth",
@@ -31,6 +32,8 @@ def facts(selection: Plain) -> list[tuple[str, str]]:
     ]
     rows += _unsure(selection)
     rows += _filtered(selection)
+    rows += _sources(selection)
+    rows += _sought(selection)
     rows.append(("Left out", _left_out(selection)))
     rows += [("Fell short", shortfall(item)) for item in selection["shortfalls"]]
     rows += [("Merged", _merge(item)) for item in selection["merged"]]
@@ -75,6 +78,28 @@ def _filtered(selection: Plain) -> list[tuple[str, str]]:
         return []
     dropped = filtered(selection)
     return [("Filtered", f"{ranks(dropped) if dropped else 'nothing'}, by {one_line(name)}")]
+
+
+def _sources(selection: Plain) -> list[tuple[str, str]]:
+    """What one source may have, and which documents name none; nothing where none is counted."""
+    sources = selection["settings"].get("sources")
+    if not sources:
+        return []
+    places = "place" if sources["most"] == 1 else "places"
+    rule = f"at most {sources['most']} {places} of one stance each, by {one_line(sources['key'])}"
+    unnamed = selection.get("unsourced", ())
+    return [("Sources", f"{rule}{f'; {ranks(unnamed)} without one' if unnamed else ''}")]
+
+
+def _sought(selection: Plain) -> list[tuple[str, str]]:
+    """Each further query and what was new in it; nothing where the retriever was asked once."""
+    sought = selection.get("sought") or {"queries": (), "taken": ()}
+    rows = []
+    for query in sought["queries"]:
+        new, taken = query["ranks"], [r for r in query["ranks"] if r in sought["taken"]]
+        brought = f"{len(new)} new" + (f", chosen {ranks(taken)}" if taken else ", none chosen")
+        rows.append(("Sought", f"“{one_line(query['text'])}”: {brought if new else 'nothing new'}"))
+    return rows
 
 
 def _left_out(selection: Plain) -> str:

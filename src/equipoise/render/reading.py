@@ -11,7 +11,7 @@ SCHEMA: Final = 1
 SIDES: Final = ("pro", "neutral", "con")
 """The order in which stances stand in every bar: neutral is the middle of the scales."""
 
-_QUOTA_REASONS: Final = frozenset({"quota", "reached", "filled"})
+_QUOTA_REASONS: Final = frozenset({"quota", "reached", "sought", "filled"})
 
 
 def check_schema(selection: Plain) -> None:

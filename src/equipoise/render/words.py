@@ -28,9 +28,11 @@ _SIDE_WORDS: Final = {"pro": "in favour", "con": "against", "neutral": "neutral"
 _SHORT_REASONS: Final = {
     "quota": "place of its stance",
     "reached": "reached beyond pool",
+    "sought": "found by asking again",
     "filled": "filled by rank",
 }
 _REASONS: Final = {
+    "sought": "found when the index was asked again, its stance was short",
     "filled": "fills a place left over, next by relevance",
     "relevance": "order of relevance",
     "random": "drawn at random",
@@ -40,6 +42,7 @@ _LEFT_OUT: Final = {
     "blank": "has no text",
     "filtered": "looks planted to the filter",
     "quota_full": "the places for its stance were taken",
+    "source_full": "its source has its share of the places for its stance",
     "unsure": "its label is too unsure for a place of its stance",
     "not_needed": "every place was taken before it",
     "not_selected": "not selected",
@@ -137,9 +140,10 @@ def shortfall(item: Plain) -> str:
         return f"Only {item['found']} of {item['wanted']} places could be filled{but}."
     stance, to_rank = _SIDE_WORDS.get(item["stance"], item["stance"]), item["searched_to_rank"]
     where = f"down to rank {to_rank}" if to_rank else "in an empty list"
-    if passed_over := item.get("unsure", 0):
-        were = "document was" if passed_over == 1 else "documents were"
-        where += f"; {passed_over} unsure {were} passed over"
+    if unsure_ones := item.get("unsure", 0):
+        where += f"; {_were(unsure_ones, 'unsure ')} passed over"
+    if heard := item.get("same_source", 0):
+        where += f"; {_were(heard, 'more ')} passed over, of sources that had their share"
     where += _dropped(item, "; {} unread")
     if not item["found"]:
         return f"Nothing {stance} was found {where}."
@@ -149,8 +153,11 @@ def shortfall(item: Plain) -> str:
 
 def _dropped(item: Plain, form: str) -> str:
     number = item.get("filtered", 0)
-    were = "document was" if number == 1 else "documents were"
-    return form.format(f"{number} {were} filtered out") if number else ""
+    return form.format(f"{_were(number)} filtered out") if number else ""
+
+
+def _were(number: int, kind: str = "") -> str:
+    return f"{number} {kind}document{' was' if number == 1 else 's were'}"
 
 
 def milliseconds(value: float) -> str:
@@ -173,7 +180,8 @@ def verdict(selection: Plain) -> Verdict:
     if selection["failure"] is not None:
         return _failed(selection)
     news = _news(selection)
-    more = [part for part in (_taken_out(selection), _doubts(selection)) if part]
+    said = (_taken_out(selection), _doubts(selection), _sought(selection))
+    more = [part for part in said if part]
     return replace(news, text=" ".join([news.text, *more]))
 
 
@@ -208,6 +216,20 @@ def _doubts(selection: Plain) -> str:
     shares = [(document["position"], unsure(document)) for document in chosen(selection)]
     marked = [f"document {place} ({share:.2f})" for place, share in shares if share is not None]
     return f"Unsure: {', '.join(marked)}." if marked else ""
+
+
+def _sought(selection: Plain) -> str:
+    """What asking again for a short side brought, in a sentence; "" where nobody asked."""
+    sought = selection.get("sought")
+    if not sought:
+        return ""
+    taken = set(sought["taken"])
+    places = [str(d["position"]) for d in chosen(selection) if d["rank"] in taken]
+    sides = " and ".join(_SIDE_WORDS[side] for side in sought["found"])
+    if not places:
+        return f"Asked again for documents {sides}, the index gave none that was chosen."
+    noun = "Document" if len(places) == 1 else "Documents"
+    return f"{noun} {', '.join(places)} came when the index was asked again for {sides}."
 
 
 def _kept(selection: Plain, gate: str) -> Verdict:

@@ -4,6 +4,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from itertools import islice
 
+from equipoise.selection.sources import Sources, Voices
 from equipoise.selection.unsure import checked_unsure_below, is_unsure
 from equipoise.types import Candidate, Pick, Quota, Reason, Stance, StanceScore
 
@@ -22,13 +23,18 @@ class QuotaRule:
     makes none unsure) gets no seat in the pass, neutral ones included: it is no evidence that a
     side is heard. It can still fill a seat that is left over.
 
+    With `sources`, the pass takes at most `sources.most` documents of one source for the seats of
+    one stance and passes over the others: it reads further, to the next source. They come last
+    when seats left over are filled, after sources with fewer documents chosen, so that no seat
+    stays empty for them.
+
     Cost: O(depth). Not for questions that nobody contests: there it displaces the documents that
     answer (see `gate`).
 
     Raises:
         InputError: `unsure_below` is not in [0, 1).
 
-    Source: SP 3.4; unsure labels are ours.
+    Source: SP 3.4; unsure labels and sources are ours.
 
     >>> rule = QuotaRule(Quota(pro=1, con=1, neutral=0))
     >>> docs = [Candidate(str(i), f"text {i}") for i in range(3)]
@@ -39,6 +45,7 @@ class QuotaRule:
 
     quota: Quota = field(default_factory=Quota)
     unsure_below: float = 0.0
+    sources: Sources | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "unsure_below", checked_unsure_below(self.unsure_below))
@@ -47,11 +54,14 @@ class QuotaRule:
     def name(self) -> str:
         """The rule with its numbers, such as `quota(2+2+1, pool 20, depth 50)`.
 
-        A threshold that is not 0 follows: `quota(2+2+1, pool 20, depth 50, unsure below 0.6)`.
+        A threshold that is not 0 follows: `quota(2+2+1, pool 20, depth 50, unsure below 0.6)`; and
+        so does what one source may have: `quota(2+2+1, pool 20, depth 50, 1 a source)`.
         """
         q = self.quota
         unsure = f", unsure below {self.unsure_below:g}" if self.unsure_below else ""
-        return f"quota({q.pro}+{q.con}+{q.neutral}, pool {q.pool}, depth {q.depth}{unsure})"
+        voices = f", {self.sources.most} a source" if self.sources else ""
+        seats = f"{q.pro}+{q.con}+{q.neutral}"
+        return f"quota({seats}, pool {q.pool}, depth {q.depth}{unsure}{voices})"
 
     def select(
         self,
@@ -64,6 +74,7 @@ class QuotaRule:
         quota = self.quota
         room = {stance: quota.of(stance) for stance in Stance}
         open_seats = quota.total
+        voices = Voices(self.sources, candidates)
         picks: list[Pick] = []
         for index in range(min(len(candidates), quota.depth)):
             if open_seats == 0:
@@ -72,14 +83,15 @@ class QuotaRule:
                 continue
             score = scores[index]
             stance = score.label
-            if room[stance] > 0 and not is_unsure(score, self.unsure_below):
+            fit = room[stance] > 0 and not is_unsure(score, self.unsure_below)
+            if fit and voices.may_sit(index, stance):
+                voices.seat(index, stance)
                 room[stance] -= 1
                 open_seats -= 1
                 picks.append(Pick(index, Reason.QUOTA if index < quota.pool else Reason.REACHED))
-        return picks + fill(len(candidates), open_seats, taken=[p.index for p in picks], skip=skip)
-
-
-def fill(count: int, seats: int, *, taken: Sequence[int], skip: Set[int]) -> list[Pick]:
-    """The first `seats` indices in [0, count) that are neither taken nor skipped, by rank."""
-    free = (index for index in range(count) if index not in taken and index not in skip)
-    return [Pick(index, Reason.FILLED) for index in islice(free, seats)]
+        if open_seats == 0:  # nothing more is read, of `skip` neither
+            return picks
+        taken = {pick.index for pick in picks}
+        free = (i for i in range(len(candidates)) if i not in taken and i not in skip)
+        by_rank = islice(voices.fresh_first(free), open_seats)
+        return picks + [Pick(index, Reason.FILLED) for index in by_rank]
