@@ -6,7 +6,8 @@
     |-- DetectorError(RuntimeError)        a stance detector could not answer
     |-- EmbedderError(RuntimeError)        an embedding model could not be loaded or answer
     |-- GenerationError(RuntimeError)      a generator could not be set up
-    `-- StoreError(RuntimeError)           an index on disk is missing, broken or of another model
+    `-- StoreError(RuntimeError)           an index or store is missing, broken or of another model
+        `-- StoreUnavailableError          a store's server cannot be reached now; later it may
 
 A message says what must hold, what came, and what to do.
 """
@@ -37,4 +38,8 @@ class GenerationError(EquipoiseError, RuntimeError):
 
 
 class StoreError(EquipoiseError, RuntimeError):
-    """An index on disk is missing, broken, or was built with another model."""
+    """An index or a store is missing, broken, or was built with another model."""
+
+
+class StoreUnavailableError(StoreError):
+    """A store's server cannot be reached or went away: the same call may work later."""

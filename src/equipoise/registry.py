@@ -53,6 +53,13 @@ PARTS: Final = MappingProxyType(
                 "relevance": f"{_SELECTION}.relevance:RelevanceRule",
             }
         ),
+        "store": MappingProxyType(
+            {
+                "faiss": f"{_RETRIEVAL}.folder_store:FolderStore",
+                "milvus": f"{_RETRIEVAL}.milvus_store:MilvusStore",
+                "postgresql": f"{_RETRIEVAL}.pgvector_store:PgvectorStore",
+            }
+        ),
     }
 )
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from equipoise._extras import require
 from equipoise.errors import InputError, StoreError
@@ -81,7 +82,7 @@ def build_index(
     _require_libraries(bm25)
     start = time.monotonic()
     with work_folder(out) as work:
-        documents, blank = _write_passages(corpus, work, chunk_words, taken=[])
+        documents, blank = write_passages(corpus, work, chunk_words, taken=[])
         manifest = Manifest(embedder.name, embedder.dimension, documents, 0, chunk_words, {})
         manifest = _finish(work, manifest, embedder, batch, progress, bm25=bm25)
         _require_target(out, overwrite=overwrite)
@@ -121,7 +122,7 @@ def add_to_index(
         with writing(path):
             for name in (PASSAGES, VECTORS):
                 shutil.copyfile(path / name, work / name)
-        documents, blank = _write_passages(
+        documents, blank = write_passages(
             corpus, work, before.chunk_words, taken=Passages(path / PASSAGES)
         )
         manifest = replace(before, documents=before.documents + documents)
@@ -140,10 +141,14 @@ def _require_libraries(bm25: bool) -> None:
         require(module, extra="local")
 
 
-def _write_passages(
+def write_passages(
     corpus: Iterable[Candidate], work: Path, chunk_words: int, *, taken: Iterable[Candidate]
 ) -> tuple[int, int]:
-    """Appends the passages of `corpus` to the file in `work`; counts of documents and of blanks."""
+    """Appends the passages of `corpus` to the file in `work`; counts of documents and of blanks.
+
+    Raises:
+        InputError: no document with text, or an id that is used twice or is in `taken`.
+    """
     ids, passage_ids = set(), set()
     for passage in taken:
         passage_ids.add(passage.id)
@@ -189,7 +194,7 @@ def _finish(
 ) -> Manifest:
     """Embeds what has no vector yet and writes the rest of the folder; its manifest."""
     passages = Passages(work / PASSAGES)
-    _write_vectors(work, passages, embedder, batch, progress or (lambda done, total: None))
+    _embed(work, passages, embedder, batch, progress or (lambda done, total: None))
     with writing(work):
         if bm25:
             write_bm25((passage.text for passage in passages), work / BM25)
@@ -203,7 +208,7 @@ def _finish(
     return manifest
 
 
-def _write_vectors(
+def _embed(
     work: Path, passages: Passages, embedder: Embedder, batch: int, progress: Progress
 ) -> None:
     if batch < 1:
@@ -220,6 +225,16 @@ def _write_vectors(
         rows = embedder.embed(texts)
         index.add(normalized(rows, made_by=embedder.name, dimension=dimension))
         progress(index.ntotal - first, len(passages) - first)
+    write_vectors(work, index)
+
+
+def write_vectors(work: Path, index: Any) -> None:
+    """Writes the FAISS `index` into the folder `work`.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    faiss = require("faiss", extra="local")
     # Subtle: not by file name, for FAISS only prints a failure to close a file, which then is cut.
     try:
         with writing(work), (work / VECTORS).open("wb") as stream:

@@ -1,0 +1,251 @@
+"""Passages and vectors in a collection of Milvus: a file (Milvus Lite) or a server, one code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise._extras import require
+from equipoise.errors import InputError, StoreError
+from equipoise.retrieval.base import Embedder
+from equipoise.retrieval.exact import MOST_ID_BYTES, Hits, best, checked_question, checked_rows
+from equipoise.retrieval.milvus_connection import MilvusAddress, MilvusConnection
+from equipoise.retrieval.store import Filter, missing
+from equipoise.retrieval.where import Where
+from equipoise.types import Candidate
+
+_MOST_BYTES = 65_535  # Milvus's own limit of a text, and of the metadata of a row
+_MOST_HITS = 4_096
+_MODEL = "equipoise.embedder"
+_FIELDS = ["id", "text", "metadata"]
+
+
+class MilvusStore:
+    """A `VectorStore` in one collection: id, text, metadata (JSON), embedding, with a FLAT index.
+
+    The collection's property `equipoise.embedder` holds the model's name. Searches are exact, O(n
+    * d), and read what was written before them (consistency "Strong"). Texts and metadata have at
+    most 65,535 bytes a passage. `timeout_s` > 0 bounds every call, the client's own repetitions
+    included. `open` is the way to get one.
+    """
+
+    def __init__(self, connection: MilvusConnection) -> None:
+        self._connection = connection
+        self._embedder = ""
+        self._dimension = 0
+
+    @classmethod
+    def open(
+        cls, url: str, *, embedder: Embedder | None = None, create: bool = False
+    ) -> MilvusStore:
+        """The store in the file or the collection that `url` names; see `open_store`."""
+        address = MilvusAddress.of(url)
+        if address.is_file and not create and not Path(address.uri).exists():
+            raise missing(address.name)
+        store = cls(MilvusConnection(address))
+        try:
+            store._connection.run(
+                lambda client: store._prepare(client, embedder if create else None)
+            )
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @property
+    def name(self) -> str:
+        """`milvus:FILE.db` or `milvus+http://HOST:PORT/COLLECTION`, without user and password."""
+        return self._connection.address.name
+
+    @property
+    def embedder(self) -> str:
+        """The name of the model that the vectors come from."""
+        return self._embedder
+
+    @property
+    def dimension(self) -> int:
+        """Length of every vector."""
+        return self._dimension
+
+    def __len__(self) -> int:
+        """Number of passages."""
+        rows = self._run("query", output_fields=["count(*)"])
+        return int(rows[0]["count(*)"])
+
+    def upsert(self, passages: Sequence[Candidate], vectors: NDArray[np.float32]) -> None:
+        """Stores passages by id; after an error some of them may be stored."""
+        kept, rows = checked_rows(
+            passages, vectors, dimension=self._dimension, made_by=self._embedder
+        )
+        data = [
+            {
+                "id": passage.id,
+                "text": passage.text,
+                "metadata": dict(passage.metadata),
+                "embedding": row,
+            }
+            for passage, row in zip(kept, rows, strict=True)
+        ]
+        for row in data:
+            _require_room(row)
+        if data:
+            self._run("upsert", data=data)
+
+    def get(self, ids: Sequence[str]) -> tuple[Candidate, ...]:
+        """The passages of those ids that are there, by id."""
+        if not ids:
+            return ()
+        rows = self._run("get", ids=list(ids), output_fields=_FIELDS)
+        found = {row["id"]: _passage(row) for row in rows}
+        return tuple(found[key] for key in sorted(found))
+
+    def search(
+        self,
+        vector: NDArray[np.float32],
+        k: int,
+        *,
+        where: Filter | None = None,
+        embeddings: bool = False,
+    ) -> tuple[Candidate, ...]:
+        """At most `k` passages nearest to `vector` (d,), nearest first, ties by id."""
+        question = checked_question(vector, k, dimension=self._dimension)
+        wanted = Where.of(where)
+
+        def nearest(count: int) -> Hits:
+            hits = self._run(
+                "search",
+                data=[question.astype(np.float32).tolist()],
+                limit=count,
+                filter=_expression(wanted),
+                output_fields=[*_FIELDS, "embedding"],
+            )[0]
+            rows = [hit["entity"] for hit in hits]
+            vectors = np.asarray([row["embedding"] for row in rows], dtype=np.float32)
+            return [_passage(row) for row in rows], vectors
+
+        return best(
+            question,
+            k,
+            wanted,
+            nearest=nearest,
+            scan=lambda: self.scan(where=wanted, embeddings=True),
+            most=_MOST_HITS,
+            embeddings=embeddings,
+        )
+
+    def scan(
+        self, batch: int = 1000, *, where: Filter | None = None, embeddings: bool = False
+    ) -> Iterator[Candidate]:
+        """Every passage once, by id, read `batch` at a time.
+
+        Raises:
+            StoreError: the server gave passages out of order, so that some could be missed.
+        """
+        if batch < 1:
+            raise InputError(f"batch must be >= 1, got {batch}")
+        wanted = Where.of(where)
+        fields = [*_FIELDS, "embedding"] if embeddings else _FIELDS
+        pages = self._run(
+            "query_iterator", batch_size=batch, filter=_expression(wanted), output_fields=fields
+        )
+        last = ""
+        try:
+            while True:
+                rows = self._connection.run(lambda client: pages.next())
+                if not rows:
+                    return
+                for row in rows:
+                    if row["id"] <= last:
+                        raise StoreError(
+                            f"{self.name} must give passages by id, and gave {row['id']!r} after "
+                            f"{last!r}. Do not trust this scan."
+                        )
+                    last = row["id"]
+                    if wanted.matches(row["metadata"]):
+                        yield _passage(row)
+        finally:
+            pages.close()
+
+    def flush(self) -> None:
+        """Has the server write what it holds in memory to its files."""
+        self._run("flush")
+
+    def close(self) -> None:
+        """Lets the connection go."""
+        self._connection.close()
+
+    def _prepare(self, client: Any, embedder: Embedder | None) -> None:
+        """Makes the collection for `embedder` where there is none; reads what it says of itself."""
+        at = self._connection.of_collection
+        if not client.has_collection(**at):
+            if embedder is None:
+                raise missing(self.name)
+            self._create(client, embedder)
+        about = client.describe_collection(**at)
+        vectors = [entry for entry in about["fields"] if entry["name"] == "embedding"]
+        if _MODEL not in about["properties"] or not vectors:
+            raise StoreError(
+                f"{self.name} must be a collection that equipoise made, and is another. Name a "
+                "collection that is not there yet."
+            )
+        self._embedder = about["properties"][_MODEL]
+        self._dimension = int(vectors[0]["params"]["dim"])
+        client.load_collection(**at)
+
+    def _create(self, client: Any, embedder: Embedder) -> None:
+        kind = require("pymilvus", extra="milvus").DataType
+        schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
+        schema.add_field("id", kind.VARCHAR, is_primary=True, max_length=MOST_ID_BYTES)
+        schema.add_field("text", kind.VARCHAR, max_length=_MOST_BYTES)
+        schema.add_field("metadata", kind.JSON)
+        schema.add_field("embedding", kind.FLOAT_VECTOR, dim=embedder.dimension)
+        index = client.prepare_index_params()
+        index.add_index("embedding", index_type="FLAT", metric_type="IP")
+        client.create_collection(
+            **self._connection.of_collection,
+            schema=schema,
+            index_params=index,
+            consistency_level="Strong",
+            properties={_MODEL: embedder.name},
+        )
+
+    def _run(self, method: str, **values: Any) -> Any:
+        """What the client's method gives for this collection."""
+        call = {**self._connection.of_collection, **values}
+        return self._connection.run(lambda client: getattr(client, method)(**call))
+
+
+def _passage(row: Any) -> Candidate:
+    return Candidate(
+        row["id"], row["text"], metadata=row["metadata"], embedding=row.get("embedding")
+    )
+
+
+def _require_room(row: dict[str, Any]) -> None:
+    for name in ("text", "metadata"):
+        value = row[name] if name == "text" else json.dumps(row[name], ensure_ascii=False)
+        size = len(value.encode("utf-8"))
+        if size > _MOST_BYTES:
+            raise InputError(
+                f"Milvus keeps at most {_MOST_BYTES} bytes of {name} for a passage, and "
+                f"{row['id']!r} has {size}. Cut it into smaller passages, or use another store."
+            )
+
+
+def _expression(where: Where) -> str:
+    """Milvus's filter for at least what `where` matches; "" for everything."""
+    # Equalities joined by "or", for Milvus Lite has no "in" on what is inside a JSON field.
+    terms = (
+        " or ".join(f"metadata[{_literal(key)}] == {_literal(value)}" for value in values)
+        for key, values in where.terms
+    )
+    return " and ".join(f"({term})" for term in terms)
+
+
+def _literal(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

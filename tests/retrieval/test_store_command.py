@@ -1,0 +1,83 @@
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("faiss")
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    rows: list[dict[str, Any]] = [
+        {"key": "cat", "body": "A cat sleeps on the sofa."},
+        {"key": "tax", "body": "Taxes rose in May."},
+        {"key": "none", "body": " "},
+    ]
+    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def done(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-m", "equipoise", "store", *arguments],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+        )
+
+    return done
+
+
+FIELDS = ("--text-field", "body", "--id-field", "key")
+
+
+def loaded(run: Run, url: str) -> None:
+    for stored, kept in ((2, 0), (0, 2)):
+        result = run("load", "corpus.jsonl", "--store", url, *FIELDS)
+        assert result.returncode == 0, result.stderr
+        assert f"{stored} stored, {kept} there already" in result.stdout
+        assert result.stderr == "1 blank documents left out\n"
+    about = run("info", "-s", url, "--json")
+    assert json.loads(about.stdout)["passages"] == 2
+    assert json.loads(about.stdout)["embedder"] == "minilm"
+    assert "dimension: 384" in run("info", "-s", url).stdout
+
+
+def test_the_commands_fill_a_folder_and_tell_what_it_holds(run: Run) -> None:
+    loaded(run, "faiss:ix")
+
+
+def test_the_commands_fill_a_milvus_file(run: Run) -> None:
+    pytest.importorskip("milvus_lite")
+    loaded(run, "milvus:corpus.db")
+
+
+def test_the_commands_fill_a_table_and_do_not_tell_the_password(run: Run, postgres: str) -> None:
+    url = f"{postgres}/command"
+    loaded(run, url)
+    assert "secret" not in run("info", "-s", url).stdout
+
+
+@pytest.mark.parametrize(
+    ("url", "code", "message"),
+    [
+        ("redis://u:secret@h/x", 2, "a store must be one of faiss, milvus, postgresql"),
+        ("faiss:none", 1, "equipoise store load"),
+        ("postgresql://u:secret@127.0.0.1:1/d/t", 1, "its server is not"),
+    ],
+)
+def test_misuse_ends_with_2_and_failure_with_1(run: Run, url: str, code: int, message: str) -> None:
+    if url.startswith("postgresql"):
+        pytest.importorskip("psycopg")
+    result = run("info", "--store", url)
+    assert result.returncode == code
+    assert message in result.stderr
+    assert result.stdout == ""
+    assert "secret" not in result.stderr
+    assert "Traceback" not in result.stderr
