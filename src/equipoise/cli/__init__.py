@@ -8,14 +8,17 @@ from typing import Annotated
 import typer
 
 from equipoise.cli.ask import ask
+from equipoise.cli.audit import app as audit
 from equipoise.cli.balance import balance
 from equipoise.cli.demo import demo
 from equipoise.cli.export import export
 from equipoise.cli.index import index
 from equipoise.cli.lab import app as lab
 from equipoise.cli.label import label
+from equipoise.cli.mcp import mcp
 from equipoise.cli.models import app as models
 from equipoise.cli.serve import serve
+from equipoise.cli.store import app as store
 from equipoise.cli.train import train
 from equipoise.cli.version import version
 from equipoise.errors import EquipoiseError, InputError
@@ -32,10 +35,13 @@ app.command()(ask)
 app.command()(balance)
 app.command()(label)
 app.command()(serve)
+app.command()(mcp)
 app.command()(train)
 app.command()(export)
+app.add_typer(audit, name="audit")
 app.add_typer(lab, name="lab")
 app.add_typer(models, name="models")
+app.add_typer(store, name="store")
 app.command()(version)
 
 
