@@ -18,6 +18,8 @@ from equipoise.errors import InputError
 
 PREFIX: Final = "EQUIPOISE_"
 DEFAULT_FILE: Final = "equipoise.toml"
+NOT_SETTINGS: Final = frozenset({"EQUIPOISE_KEYS"})
+"""Variables of this prefix that are no settings: keys that `serve --keys-env` is told to read."""
 
 
 def default_cache_dir(environ: Mapping[str, str] | None = None) -> Path:
@@ -132,7 +134,7 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
     kinds = _kinds()
     values = {}
     for variable, text in environ.items():
-        if not variable.startswith(PREFIX) or not text.strip():
+        if not variable.startswith(PREFIX) or not text.strip() or variable in NOT_SETTINGS:
             continue
         name = variable.removeprefix(PREFIX).lower()
         if name not in kinds:

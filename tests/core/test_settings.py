@@ -167,3 +167,9 @@ def test_cache_folder_of_the_given_environment_is_the_default() -> None:
 def test_every_variable_is_in_the_manual() -> None:
     manual = (Path(__file__).parents[2] / "docs/command-line.md").read_text(encoding="utf-8")
     assert not [name for name in Settings.__slots__ if f"`EQUIPOISE_{name.upper()}`" not in manual]
+
+
+def test_the_variable_of_a_servers_keys_is_no_setting() -> None:
+    assert load_settings(environ={"EQUIPOISE_KEYS": "a,b"}) == load_settings(environ={})
+    with pytest.raises(InputError, match="EQUIPOISE_KEY is not known"):
+        load_settings(environ={"EQUIPOISE_KEY": "a"})

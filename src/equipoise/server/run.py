@@ -1,5 +1,6 @@
 """Runs an application under uvicorn until it is told to stop."""
 
+import signal
 import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -46,18 +47,21 @@ def run(
         server_header=False,
         timeout_graceful_shutdown=round(limits.timeout_s + _GRACE_S),
     )
-    address, number = bound.getsockname()[:2]
+    address, at = bound.getsockname()[:2]
     shown = f"[{address}]" if ":" in address else address
 
     class Server(uvicorn.Server):  # type: ignore[name-defined, misc]
         async def startup(self, sockets: "list[socket.socket] | None" = None) -> None:
             await super().startup(sockets)
             if self.started:
-                listening(f"http://{shown}:{number}")
+                listening(f"http://{shown}:{at}")
 
         async def on_tick(self, counter: int) -> bool:
             return bool(await super().on_tick(counter)) or service.failure is not None
 
+    # uvicorn raises the signal again once it has stopped; a stop that went well is no failure.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
     server = Server(config)
     server.run(sockets=[bound])
     if service.failure is not None:
