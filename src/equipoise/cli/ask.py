@@ -5,6 +5,17 @@ from typing import Annotated
 
 import typer
 
+from equipoise.cli._options import (
+    BaseUrl,
+    Detector,
+    GateMode,
+    Html,
+    Json,
+    Model,
+    SourceKey,
+    UnsureBelow,
+)
+
 
 def ask(
     question: Annotated[str, typer.Argument(help="The question.")],
@@ -12,28 +23,18 @@ def ask(
     setting: Annotated[
         str, typer.Option(help="A as retrieved, B balanced, C balanced + instruction, D; or A,C.")
     ] = "C",
-    model: Annotated[
-        str | None, typer.Option(help="local, openai:NAME, anthropic:NAME, ...; or none.")
-    ] = None,
-    base_url: Annotated[str | None, typer.Option(help="An OpenAI-compatible server.")] = None,
+    model: Model = None,
+    base_url: BaseUrl = None,
     mode: Annotated[str, typer.Option(help="dense, bm25 or fused retrieval.")] = "dense",
     k: Annotated[int | None, typer.Option("-k", help="Documents for the generator.")] = None,
-    gate: Annotated[str, typer.Option(help="When to balance: auto, always, never.")] = "auto",
-    detector: Annotated[
-        str | None, typer.Option(help="Stance model: a name, a folder or a server's URL.")
-    ] = None,
-    unsure_below: Annotated[
-        float | None,
-        typer.Option(help="Labels of a lower probability count for no side, 0 to 1; 0 is off."),
-    ] = None,
+    gate: GateMode = "auto",
+    detector: Detector = None,
+    unsure_below: UnsureBelow = None,
     filter: Annotated[
         str | None,
         typer.Option(help="Drop what looks planted first: biasdef (dense mode)."),
     ] = None,
-    sources: Annotated[
-        str | None,
-        typer.Option(help="Metadata key of a source: one seat of a stance each, such as url."),
-    ] = None,
+    sources: SourceKey = None,
     seek: Annotated[
         bool,
         typer.Option("--seek", help="Ask the index again for a side that is missing or short."),
@@ -41,8 +42,8 @@ def ask(
     template: Annotated[
         Path | None, typer.Option(help="A prompt template in place of the default one.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    html: Annotated[Path | None, typer.Option(help="Also write an HTML page.")] = None,
+    json: Json = False,
+    html: Html = None,
     prompt: Annotated[bool, typer.Option("--prompt", help="Also print the prompt.")] = False,
 ) -> None:
     """Ask a question: show the pool, the choice and the answer.

@@ -1,9 +1,10 @@
 """`equipoise balance`: documents that something else retrieved, balanced."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from equipoise.cli._options import Detector, GateMode, Html, Json, SourceKey, UnsureBelow
 
 
 def balance(
@@ -17,29 +18,21 @@ def balance(
         ),
     ] = "-",
     k: Annotated[int | None, typer.Option("-k", help="Documents to choose.")] = None,
-    gate: Annotated[str, typer.Option(help="When to balance: auto, always, never.")] = "auto",
+    gate: GateMode = "auto",
     keep_duplicates: Annotated[
         bool, typer.Option("--keep-duplicates", help="Let copies take seats of their own.")
     ] = False,
-    detector: Annotated[
-        str | None, typer.Option(help="Stance model: a name, a folder or a server's URL.")
-    ] = None,
-    unsure_below: Annotated[
-        float | None,
-        typer.Option(help="Labels of a lower probability count for no side, 0 to 1; 0 is off."),
-    ] = None,
+    detector: Detector = None,
+    unsure_below: UnsureBelow = None,
     filter: Annotated[
         str | None,
         typer.Option(
             help="Drop documents that look planted first: biasdef (needs score, embedding)."
         ),
     ] = None,
-    sources: Annotated[
-        str | None,
-        typer.Option(help="Metadata key of a source: one seat of a stance each, such as url."),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    html: Annotated[Path | None, typer.Option(help="Also write an HTML page.")] = None,
+    sources: SourceKey = None,
+    json: Json = False,
+    html: Html = None,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the prompt instead.")] = False,
 ) -> None:
     """Balance retrieved documents: which go to the generator, and why."""

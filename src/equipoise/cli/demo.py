@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from equipoise.cli._options import Html, Json, Model, UnsureBelow
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -19,15 +21,10 @@ def demo(
     ] = ("nuclear-power"),
     stance: Annotated[str, typer.Option(help="Side of the planted documents: pro or con.")] = "pro",
     planted: Annotated[int, typer.Option(min=0, max=7, help="Documents to plant.")] = 7,
-    model: Annotated[
-        str | None, typer.Option(help="local, openai:NAME, anthropic:NAME, ...; or none.")
-    ] = None,
-    unsure_below: Annotated[
-        float | None,
-        typer.Option(help="Labels of a lower probability count for no side, 0 to 1; 0 is off."),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    html: Annotated[Path | None, typer.Option(help="Also write an HTML page.")] = None,
+    model: Model = None,
+    unsure_below: UnsureBelow = None,
+    json: Json = False,
+    html: Html = None,
 ) -> None:
     """Index the embedded corpus, plant one-sided documents, and compare settings A and C."""
     import tempfile

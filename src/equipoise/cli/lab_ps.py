@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from equipoise.cli._options import Json
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -30,7 +32,7 @@ def ps(
             help="minilm (bundled), sentence-transformers:NAME, openai:MODEL, or onnx:FOLDER."
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Score how far texts lie to one side of a topic.
 

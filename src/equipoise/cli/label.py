@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from equipoise.cli._options import Detector
+
 
 def label(
     question: Annotated[str, typer.Argument(help="The question.")],
@@ -11,9 +13,7 @@ def label(
         str,
         typer.Option("--candidates", "-c", help="JSON Lines ('text' in each), or - for stdin."),
     ] = "-",
-    detector: Annotated[
-        str | None, typer.Option(help="Stance model: a name, a folder or a server's URL.")
-    ] = None,
+    detector: Detector = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
 ) -> None:
     """Label the stance of each document toward a question."""

@@ -4,12 +4,11 @@ from typing import Annotated
 
 import typer
 
+from equipoise.cli._options import Detector, GateMode, NamedIndexes, SourceKey, UnsureBelow
+
 
 def mcp(
-    index: Annotated[
-        list[str] | None,
-        typer.Option("--index", "-i", help="An index folder, or NAME=FOLDER; may be given again."),
-    ] = None,
+    index: NamedIndexes = None,
     port: Annotated[
         int | None,
         typer.Option(
@@ -19,14 +18,10 @@ def mcp(
     k: Annotated[
         int | None, typer.Option("-k", help="Documents to choose where a call does not say.")
     ] = None,
-    gate: Annotated[str, typer.Option(help="When to balance: auto, always, never.")] = "auto",
-    detector: Annotated[
-        str | None, typer.Option(help="Stance model: a name, a folder or a server's URL.")
-    ] = None,
-    unsure_below: Annotated[
-        float | None,
-        typer.Option(help="Labels of a lower probability count for no side, 0 to 1; 0 is off."),
-    ] = None,
+    gate: GateMode = "auto",
+    detector: Detector = None,
+    unsure_below: UnsureBelow = None,
+    sources: SourceKey = None,
 ) -> None:
     """Serve the tool balance_documents to an agent: over stdio, or HTTP with --port."""
     from equipoise.balancer import Balancer
@@ -34,6 +29,7 @@ def mcp(
     from equipoise.cli._serving import named_indexes
     from equipoise.integrations.mcp import create_mcp_server
     from equipoise.selection.gate import Gate
+    from equipoise.selection.sources import Sources
     from equipoise.stance import load_detector
     from equipoise.types import Quota
 
@@ -43,6 +39,7 @@ def mcp(
         quota=Quota() if k is None else Quota().scaled(k),
         gate=Gate.named(gate),
         unsure_below=settings.unsure_below,
+        sources=Sources(sources) if sources is not None else None,
     )
     server = create_mcp_server(balancer, indexes=named_indexes(index or []))
     if port is None:

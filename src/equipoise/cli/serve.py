@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from equipoise.cli._options import BaseUrl, Detector, GateMode, NamedIndexes, SourceKey, UnsureBelow
+
 
 def serve(
     host: Annotated[
@@ -14,28 +16,21 @@ def serve(
         ),
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
-    index: Annotated[
-        list[str] | None,
-        typer.Option("--index", "-i", help="An index folder, or NAME=FOLDER; may be given again."),
-    ] = None,
+    index: NamedIndexes = None,
     k: Annotated[
         int | None, typer.Option("-k", help="Documents to choose where a request does not say.")
     ] = None,
-    gate: Annotated[str, typer.Option(help="When to balance: auto, always, never.")] = "auto",
-    detector: Annotated[
-        str | None, typer.Option(help="Stance model: a name, a folder or a server's URL.")
-    ] = None,
-    unsure_below: Annotated[
-        float | None,
-        typer.Option(help="Labels of a lower probability count for no side, 0 to 1; 0 is off."),
-    ] = None,
+    gate: GateMode = "auto",
+    detector: Detector = None,
+    unsure_below: UnsureBelow = None,
+    sources: SourceKey = None,
     on_error: Annotated[
         str, typer.Option(help="When the stance model fails: raise (503), or relevance.")
     ] = "raise",
     model: Annotated[
         str, typer.Option(help="Writes answers: local, openai:NAME, anthropic:NAME, ...; or none.")
     ] = "none",
-    base_url: Annotated[str | None, typer.Option(help="An OpenAI-compatible server.")] = None,
+    base_url: BaseUrl = None,
     keys_file: Annotated[
         Path | None, typer.Option(help="A file of bearer keys, one a line; none leaves it open.")
     ] = None,
@@ -69,6 +64,7 @@ def serve(
     from equipoise.cli._io import note, settings_with
     from equipoise.cli._serving import answered_hosts, named_indexes, serving_generator
     from equipoise.selection.gate import Gate
+    from equipoise.selection.sources import Sources
     from equipoise.server import Limits, create_app
     from equipoise.server.auth import read_keys
     from equipoise.server.run import run
@@ -95,6 +91,7 @@ def serve(
         gate=Gate.named(gate),
         on_error=on_error,  # type: ignore[arg-type]  # the Balancer checks it
         unsure_below=settings.unsure_below,
+        sources=Sources(sources) if sources is not None else None,
     )
     app = create_app(
         balancer,
