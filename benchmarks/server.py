@@ -55,6 +55,8 @@ def served(*options: str) -> Iterator[tuple[httpx.Client, int]]:
         threading.Thread(target=process.stderr.read, daemon=True).start()
         limits = httpx.Limits(max_connections=64, max_keepalive_connections=64)
         with httpx.Client(base_url=url, timeout=300, limits=limits) as client:
+            while client.get("/health/ready").status_code != 200:
+                time.sleep(0.05)
             yield client, process.pid
     finally:
         process.send_signal(signal.SIGTERM)

@@ -116,11 +116,11 @@ def draw_p(drawn: Sequence[float], rest: Sequence[float]) -> float:
     return (1 + extreme) / (1 + DRAWS)
 
 
-@lru_cache(maxsize=64)
-def _draws(total: int, size: int) -> NDArray[np.intp]:
+@lru_cache(maxsize=4)  # one may take 20 MB
+def _draws(total: int, size: int) -> NDArray[np.int32]:
     """(DRAWS, size) indices below `total`, each row a draw without replacement."""
     keys = np.random.default_rng(SEED).random((DRAWS, total))
-    return np.argpartition(keys, size - 1, axis=1)[:, :size]
+    return np.argpartition(keys, size - 1, axis=1)[:, :size].astype(np.int32)
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> tuple[float, ...]:

@@ -23,7 +23,9 @@ READ: Final = 20
 BOTH: Final = 2
 """Of those, how many must stand on each side."""
 ROUNDS: Final = 25
-_WORD = re.compile(r"[^\W\d_]{3,}")
+_WORD = re.compile(r"[^\W\d_]+")
+_SHORTEST = 3
+"""Letters of a word that may stand out."""
 _COMMON = frozenset(
     """
     the and for that with this from are was were has have had not but they their its his her
@@ -163,9 +165,10 @@ def standing_out(groups: Sequence[Sequence[str]], *, count: int = 5) -> list[tup
 
 def _phrases(text: str) -> list[str]:
     words = [word.casefold() for word in _WORD.findall(text)]
-    pairs = pairwise(words)
-    single = [word for word in words if word not in _COMMON]
-    return single + [f"{a} {b}" for a, b in pairs if a not in _COMMON and b not in _COMMON]
+    telling = [len(word) >= _SHORTEST and word not in _COMMON for word in words]
+    pairs = zip(pairwise(words), pairwise(telling), strict=True)
+    single = [word for word, tells in zip(words, telling, strict=True) if tells]
+    return single + [f"{a} {b}" for (a, b), both in pairs if all(both)]
 
 
 def _drawn(

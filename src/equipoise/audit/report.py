@@ -9,22 +9,13 @@ from equipoise.audit.chance import Mix
 from equipoise.audit.figures import balance_bar, interval, legend, scale_of
 from equipoise.audit.records import SHOWN, UNKNOWN, Audit, Audited, Finding, Kind, mix_of
 from equipoise.audit.totals import Total, totals
-from equipoise.audit.words import TITLES, sentence, unknowns
+from equipoise.audit.words import MEANINGS, TITLES, sentence, unknowns
 from equipoise.errors import StoreError
 from equipoise.render.markup import Markup, element, join
 from equipoise.render.style import DARK, LIGHT
 
 ROWS: Final = 25
 """Rows of a table of sources or months; the file of the audit has them all."""
-MEANINGS: Final = {
-    Kind.ONE_SIDED: "among all that is near, one side has far more than even chance gives",
-    Kind.MISSING_SIDE: "a balanced selection could not fill the seats of one side",
-    Kind.SHOWN: "what retrieval shows first leans farther than what is near",
-    Kind.SOURCE: "one source gives half of a side or more, and leans farther than the rest",
-    Kind.MONTH: "what arrived in one month leans farther than the rest",
-    Kind.COPIES: "copies of one text take several of the first places",
-    Kind.SHIFT: "what came or went since the earlier audit leans farther than the rest",
-}
 
 
 def write_report(audit: Audit, path: str | Path) -> None:
@@ -114,7 +105,7 @@ def _sections(audit: Audit) -> list[Markup]:
         _section("found", "What was found", *_found(audit)),
         _section("questions", "Every question", *_overview(audit)),
         _section("groups", "Sources, months, languages", *groups),
-        _section("details", "Each question in detail", *map(_detail(audit), _ordered(audit))),
+        _section("details", "Each question in detail", *map(_detail, _ordered(audit))),
         _section("method", "How to read this", *_method(audit)),
     ]
 
@@ -176,26 +167,25 @@ def _groups(audit: Audit, title: str, rows: Mapping[str, Total]) -> Markup:
     return _table(f"{title}.{more}", head, made)
 
 
-def _detail(audit: Audit):  # type: ignore[no-untyped-def]
-    def detail(question: Audited) -> Markup:
-        findings = [element("li", {}, _chip(f), " ", sentence(f)) for f in question.findings]
-        rows = [
-            _depth(f"top {depth}", question.mix(depth), question.mix(depth, once=False))
-            for depth in SHOWN
-            if depth < len(question.passages)
-        ]
-        rows.append(_depth("near", question.mix(), question.mix(once=False)))
-        head = ("Depth", "Pro", "Con", "Neutral", "Pro of those with a side", "With copies")
-        parts = [
-            element("summary", {}, question.question.text),
-            element("ul", {}, *findings) if findings else element("p", {}, "Nothing was found."),
-            _table("Families, a text and its copies counted once", head, rows),
-            element("p", {}, _sources(question)),
-            element("p", {}, _spread(question)),
-        ]
-        return element("details", {"id": _anchor(question)}, *parts)
-
-    return detail
+def _detail(question: Audited) -> Markup:
+    findings = [element("li", {}, _chip(f), " ", sentence(f)) for f in question.findings]
+    rows = [
+        _depth(f"top {depth}", question.mix(depth), question.mix(depth, once=False))
+        for depth in SHOWN
+        if depth < len(question.passages)
+    ]
+    rows.append(_depth("near", question.mix(), question.mix(once=False)))
+    head = ("Depth", "Pro", "Con", "Neutral", "Pro of those with a side", "With copies")
+    parts = [
+        element("summary", {}, question.question.text),
+        element("ul", {}, *findings) if findings else element("p", {}, "Nothing was found."),
+        _table("Families, a text and its copies counted once", head, rows),
+        element("p", {}, _sources(question)),
+        element("p", {}, _spread(question)),
+    ]
+    # Subtle: browsers open a closed part for a link to what is inside, not to the part itself.
+    inside = element("div", {"id": _anchor(question)}, *parts[1:])
+    return element("details", {}, parts[0], inside)
 
 
 def _depth(name: str, mix: Mix, with_copies: Mix) -> Sequence[Markup]:
@@ -280,7 +270,12 @@ def _chip(finding: Finding) -> Markup:
 
 def _table(caption: str, head: Sequence[str], rows: Sequence[Sequence[Markup]]) -> Markup:
     """A table in a box that scrolls by itself, and by keyboard."""
-    columns = [element("th", {"scope": "col"}, name) for name in head]
+    # A heading stands over its numbers: on the right, where they are.
+    right = ['class="n"' in cell for cell in rows[0]] if rows else [False] * len(head)
+    columns = [
+        element("th", {"scope": "col", "class": "n" if numbers else None}, name)
+        for name, numbers in zip(head, right, strict=True)
+    ]
     return element(
         "div",
         {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": caption},

@@ -6,7 +6,7 @@ from equipoise.audit.chance import Mix
 from equipoise.audit.ingest import Screening
 from equipoise.audit.records import UNKNOWN, Audit, Finding, Kind
 from equipoise.render.cleaning import clip, one_line
-from equipoise.types import Candidate, Stance
+from equipoise.types import Candidate
 
 TITLES: Final = {
     Kind.ONE_SIDED: "One side leads",
@@ -17,11 +17,21 @@ TITLES: Final = {
     Kind.COPIES: "Copies at the top",
     Kind.SHIFT: "Shift since the earlier audit",
 }
+MEANINGS: Final = {
+    Kind.ONE_SIDED: "among all that is near, one side has far more than even chance gives",
+    Kind.MISSING_SIDE: "a balanced selection could not fill the seats of one side",
+    Kind.SHOWN: "what retrieval shows first leans farther than what is near",
+    Kind.SOURCE: "one source gives half of a side or more, and leans farther than the rest",
+    Kind.MONTH: "what arrived in one month leans farther than the rest",
+    Kind.COPIES: "copies of one text take several of the first places",
+    Kind.SHIFT: "what came or went since the earlier audit leans farther than the rest",
+}
 
 
 def sentence(finding: Finding) -> str:
     """What was found, with its numbers, as a sentence.
 
+    >>> from equipoise.types import Stance
     >>> found = Finding(Kind.SHIFT, Stance.PRO, "arrived", Mix(7, 0, 1), Mix(20, 14, 60), 1e-4, .002)
     >>> sentence(found)
     'Of what arrived, 7 pro, 0 con, 1 neutral (before and with it: 20 pro, 14 con, 60 neutral; p 0.0020)'
@@ -112,7 +122,7 @@ def held_row(result: Screening, document: Candidate, row: Any) -> dict[str, Any]
             "question": reason.question.text,
             "side": reason.finding.side.value,
             "rank": reason.rank,
-            "p": reason.finding.adjusted,
+            "p": round(reason.finding.adjusted or 0.0, 6),
             "why": sentence(reason.finding),
         }
         for reason in result.reasons.get(document.id, ())
@@ -124,7 +134,3 @@ def held_row(result: Screening, document: Candidate, row: Any) -> dict[str, Any]
 
 def _p(value: float) -> str:
     return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
-
-
-SIDES: Final = (Stance.PRO, Stance.NEUTRAL, Stance.CON)
-"""The order in which bars show them."""
