@@ -105,3 +105,18 @@ def test_misuse_ends_with_2(world: Path) -> None:
     _, err = run("audit", "ingest", *options, given="", expect=2)
     assert "--quarantine" in err
     run("audit", "propose", expect=2)
+
+
+@pytest.mark.slow
+def test_a_store_is_audited_as_its_folder_is(world: Path) -> None:
+    common = ("-q", world / "q.txt", "--near", "40", "--labels", world / "labels", "--json")
+    folder, _ = run("audit", "-i", world / "both", *common, "--date", "2026-02-28")
+    store, _ = run("audit", "-i", f"faiss:{world / 'both'}", *common, "--date", "2026-02-28")
+    (head, *by_folder), (other, *by_store) = (
+        [json.loads(line) for line in text.splitlines()] for text in (folder, store)
+    )
+    assert by_store == by_folder
+    assert other["corpus"].startswith("faiss:")
+    assert other["corpus"] != head["corpus"]
+    _, err = run("audit", "-i", f"faiss:{world / 'both'}", *common, "--mode", "bm25", expect=2)
+    assert "searched by vectors only" in err

@@ -161,3 +161,20 @@ def test_embeddings_come_on_request(index: Path, letters: Any) -> None:
 def test_an_index_must_be_a_path(path: object) -> None:
     with pytest.raises(InputError, match="must be the path of a folder"):
         open_retriever(path)  # type: ignore[arg-type]
+
+
+def test_a_stores_url_opens_like_its_folder(index: Path, letters: Any) -> None:
+    by_folder = open_retriever(index, embedder=letters, embeddings=True)
+    by_url = open_retriever(f"faiss:{index}", embedder=letters, embeddings=True)
+    found, again = (retriever.retrieve("apple", 4) for retriever in (by_folder, by_url))
+    assert {c.id: c.embedding for c in found} == {c.id: c.embedding for c in again}
+    assert [c.score for c in again] == pytest.approx([c.score for c in found])
+
+
+def test_a_stores_url_refuses_what_a_store_has_not(index: Path, letters: Any) -> None:
+    with pytest.raises(InputError, match="searched by vectors only"):
+        open_retriever(f"faiss:{index}", mode="bm25", embedder=letters)
+    with pytest.raises(StoreError, match="cannot be loaded by that name"):
+        open_retriever(f"faiss:{index}")  # the toy model has no name to load it by
+    with pytest.raises(StoreError):
+        open_retriever("elsewhere:folder")  # no store's scheme: a folder that is not there

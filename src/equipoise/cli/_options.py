@@ -15,7 +15,9 @@ UnsureBelow = Annotated[
 ]
 NamedIndexes = Annotated[
     list[str] | None,
-    typer.Option("--index", "-i", help="An index folder, or NAME=FOLDER; may be given again."),
+    typer.Option(
+        "--index", "-i", help="NAME=FOLDER of an index, or NAME=URL of a store; may be given again."
+    ),
 ]
 Model = Annotated[
     str | None, typer.Option(help="local, openai:NAME, anthropic:NAME, ...; or none.")

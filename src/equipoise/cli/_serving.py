@@ -1,5 +1,6 @@
 """What `equipoise serve` opens before it serves."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +13,13 @@ if TYPE_CHECKING:
     from equipoise.types import Generator, Retriever
 
 
+_NAME = re.compile(r"[\w.-]+")
+
+
 def named_indexes(given: Sequence[str]) -> "dict[str, Retriever]":
     """Retrievers by name: of NAME=FOLDER the name, of a folder alone its last part.
+
+    In place of a folder there may be the URL of a store.
 
     Raises:
         InputError: two have one name.
@@ -23,12 +29,12 @@ def named_indexes(given: Sequence[str]) -> "dict[str, Retriever]":
 
     opened: dict[str, Retriever] = {}
     for entry in given:
-        name, equals, folder = entry.partition("=")
-        path = Path(folder if equals else entry)
-        name = name if equals else path.resolve().name
+        name, equals, where = entry.partition("=")
+        if not (equals and _NAME.fullmatch(name)):
+            name, where = Path(entry).resolve().name, entry
         if name in opened:
             raise InputError(f"two indexes are named {name!r}: give names with NAME=FOLDER")
-        opened[name] = open_retriever(path)
+        opened[name] = open_retriever(where)
     return opened
 
 

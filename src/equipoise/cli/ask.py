@@ -19,7 +19,9 @@ from equipoise.cli._options import (
 
 def ask(
     question: Annotated[str, typer.Argument(help="The question.")],
-    index: Annotated[Path, typer.Option("--index", "-i", help="A folder that `index` wrote.")],
+    index: Annotated[
+        str, typer.Option("--index", "-i", help="A folder that `index` wrote, or a store's URL.")
+    ],
     setting: Annotated[
         str, typer.Option(help="A as retrieved, B balanced, C balanced + instruction, D; or A,C.")
     ] = "C",

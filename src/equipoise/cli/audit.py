@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from equipoise.cli._options import Detector
 from equipoise.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ app = typer.Typer(
 )
 
 Index = Annotated[
-    Path | None, typer.Option("--index", "-i", help="A folder that `equipoise index` wrote.")
+    str | None,
+    typer.Option("--index", "-i", help="A folder that `equipoise index` wrote, or a store's URL."),
 ]
 Questions = Annotated[
     Path | None, typer.Option("--questions", "-q", help="A question a line, or JSON Lines.")
@@ -28,9 +30,6 @@ Questions = Annotated[
 Labels = Annotated[
     Path | None,
     typer.Option(help="SQLite file that keeps labels, so that a stopped audit goes on."),
-]
-Detector = Annotated[
-    str | None, typer.Option(help="Stance model: a name, a folder or a server's URL.")
 ]
 Near = Annotated[int, typer.Option(min=1, help="Passages looked at a question.")]
 Floor = Annotated[float | None, typer.Option(help="Lowest cosine that is still near, -1 to 1.")]
@@ -215,7 +214,7 @@ def propose(
     )
 
 
-def _needed(index: Path | None, questions: Path | None) -> tuple[Path, Path]:
+def _needed(index: str | None, questions: Path | None) -> tuple[str, Path]:
     if index is None or questions is None:
         raise InputError(
             "give --index and --questions (a question a line); `equipoise audit propose` can "
