@@ -13,6 +13,7 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import Field
 
 from equipoise import Balancer, Quota
+from equipoise.errors import InputError
 from equipoise.integrations.langchain import EquipoiseCompressor, EquipoiseRetriever
 from equipoise.testing import FakeDetector
 
@@ -83,6 +84,25 @@ def test_a_vector_store_is_asked_for_depth_documents_whatever_it_was_set_to():
     assert asked.searches == [{"k": 50, "filter": None}]
     assert len(chosen) == 5
     assert base.search_kwargs == {"k": 3, "filter": None}
+
+
+@pytest.mark.parametrize(
+    ("query", "k", "message"),
+    [
+        (None, None, "the question must be a str"),
+        (" ", None, "not blank"),
+        (QUESTION, "3", "k must be"),
+        (QUESTION, 0, "k must be an int >= 1"),
+    ],
+)
+async def test_what_does_not_hold_is_told_before_the_base_is_asked(query, k, message):
+    asked = recording()
+    retriever = EquipoiseRetriever(base=asked.as_retriever(), balancer=balancer())
+    with pytest.raises(InputError, match=message):
+        retriever.invoke(query, k=k)
+    with pytest.raises(InputError, match=message):
+        await retriever.ainvoke(query, k=k)
+    assert not hasattr(asked, "searches")
 
 
 def test_a_vector_store_that_diversifies_fetches_as_many_as_it_is_asked_for():

@@ -105,7 +105,8 @@ async def test_a_named_index_is_asked_for_as_many_as_the_quota_looks_at():
     [
         ({"question": QUESTION}, "either documents or the name of an index"),
         ({"question": QUESTION, "documents": [], "index": "laws"}, "either documents or the name"),
-        ({"question": " ", "documents": []}, "give a question"),
+        ({"question": " ", "documents": []}, "must be a str that is not blank"),
+        ({"question": " ", "index": "laws"}, "must be a str"),
         ({"question": QUESTION, "index": "law"}, "no index is named 'law'; known are: laws"),
         ({"question": QUESTION, "documents": [{"t": 1}]}, "document 1 must have a 'text'"),
         ({"question": QUESTION, "documents": DOCUMENTS, "k": 0}, "k must be an int >= 1, got 0"),
@@ -228,3 +229,17 @@ def test_a_folder_without_an_index_is_told_before_serving(tmp_path):
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.startswith("equipoise: ")
+
+
+def test_a_port_that_is_taken_is_told_before_serving():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, "mcp", "--port", str(port)],
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"equipoise: cannot bind 127.0.0.1:{port}")

@@ -163,6 +163,26 @@ def test_what_is_no_json_is_refused(client: httpx.Client, body: bytes) -> None:
     assert set(answer.json()) >= {"message", "detail", "error", "error_type"}
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_a_body_of_another_kind_is_told_which_kind_is_wanted(
+    client: httpx.Client, kind: str
+) -> None:
+    answer = client.post("/v1/balance", content=b"{}", headers={"content-type": kind})
+    assert answer.status_code == 415
+    assert "Content-Type: application/json" in answer.json()["message"]
+    packed = {"content-type": "application/json", "content-encoding": "gzip"}
+    assert client.post("/v2/rerank", content=b"x", headers=packed).status_code == 415
+
+
+def test_messages_about_bodies_are_in_words_of_ours(client: httpx.Client) -> None:
+    head = {"content-type": "application/json"}
+    broken = client.post("/v1/balance", content=b'{"question": oops}', headers=head)
+    assert broken.json()["message"] == "the body must be JSON: Expecting value at character 13"
+    other = client.post("/v1/balance", json={"question": "q?", "documents": ["a", {"t": 1}]})
+    told = "documents.1: must be a string or an object with a string 'text', got an object"
+    assert other.json()["message"].startswith(told)
+
+
 def test_lone_surrogates_and_odd_numbers_go_through(client: httpx.Client) -> None:
     body = rb'{"question":"Is \ud800 it?","documents":["p1",{"text":"c1","score":NaN}],"html":true}'
     answer = client.post("/v1/balance", content=body, headers={"content-type": "application/json"})

@@ -57,6 +57,9 @@ class TestKeys:
             refused = httpx.post(f"{url}/v1/balance", json=BODY)
             assert refused.status_code == 401
             assert refused.headers["www-authenticate"] == "Bearer"
+            assert "send Authorization: Bearer" in refused.json()["message"]
+            wrong = httpx.get(f"{url}/metrics", headers={"Authorization": "Bearer k-3"})
+            assert "does not know that key" in wrong.json()["message"]
             for key in ("k-1", "k-2"):
                 headers = {"Authorization": f"Bearer {key}"}
                 assert httpx.post(f"{url}/v1/balance", json=BODY, headers=headers).is_success
@@ -160,6 +163,23 @@ class TestQueue:
             assert [future.result(30).status_code for future in running] == [200] * 5
             _until(lambda: app.state.service._in_flight == 0)
             assert httpx.post(f"{url}/v1/balance", json=BODY).status_code == 200
+
+    def test_what_cannot_be_done_in_time_is_503_at_once(self, serving: Serving) -> None:
+        slow = Slow()
+        app = create_app(Balancer(detector=slow), limits=Limits(workers=2, timeout_s=30))
+        app.state.service._pace.first_guess(100.0)  # characters a second
+        large = {**BODY, "documents": ["x" * 1_000, "y" * 1_000]}
+        with serving(app) as url, ThreadPoolExecutor(2) as pool:
+            first = pool.submit(httpx.post, f"{url}/v1/balance", json=large, timeout=60)
+            assert slow.entered.acquire(timeout=10)
+            refused = httpx.post(f"{url}/v1/balance", json=large)
+            assert refused.status_code == 503
+            assert "about 40 seconds" in refused.json()["message"]
+            assert refused.headers["retry-after"] == "10"
+            small = pool.submit(httpx.post, f"{url}/v1/balance", json=BODY, timeout=60)
+            assert slow.entered.acquire(timeout=10)
+            slow.go.set()
+            assert [first.result().status_code, small.result().status_code] == [200, 200]
 
     def test_a_request_out_of_time_is_504_and_keeps_its_place_until_it_ends(
         self, serving: Serving
@@ -270,47 +290,59 @@ class TestSpans:
         assert "Should it" not in done.stdout
 
 
+_CLIENTS = """
+import json, sys
+from concurrent.futures import ThreadPoolExecutor
+import httpx
+url, bodies = sys.argv[1], json.load(sys.stdin)
+with httpx.Client(base_url=url, timeout=300) as client, ThreadPoolExecutor(len(bodies)) as pool:
+    answers = pool.map(lambda body: client.post("/v1/balance", json=body).status_code, bodies)
+    print(json.dumps(list(answers)))
+"""
+
+
 class TestLoop:
     @pytest.mark.slow
-    def test_the_event_loop_turns_while_32_requests_run(self) -> None:
-        """With the bundled detector at work, no turn of the loop waits 50 ms."""
+    def test_the_event_loop_turns_while_32_requests_run(self, serving: Serving) -> None:
+        """With the bundled detector at work, for clients in a process of their own."""
         from equipoise.data import contested
 
-        app = create_app(limits=Limits(workers=8, remembered=0))
+        app = create_app(limits=Limits(remembered=0))
+        topics = contested()
         bodies = [
             {"question": topic.question, "documents": [d.text for d in topic.documents]}
-            for topic in contested()
+            for topic in (topics[number % len(topics)] for number in range(32))
         ]
+        stalls: list[float] = []
+        beating: list[asyncio.Task[None]] = []
 
-        async def run() -> tuple[list[int], float]:
-            stalls = [0.0]
-
-            async def heartbeat() -> None:
-                while True:
-                    began = time.perf_counter()
-                    await asyncio.sleep(0.005)
+        async def heartbeat() -> None:
+            while True:
+                began = time.perf_counter()
+                await asyncio.sleep(0.005)
+                if app.state.service._in_flight:
                     stalls.append(time.perf_counter() - began - 0.005)
 
-            transport = httpx.ASGITransport(app=app)
-            async with (
-                app.router.lifespan_context(app),
-                httpx.AsyncClient(transport=transport, base_url="http://x", timeout=300) as client,
-            ):
-                beating = asyncio.create_task(heartbeat())
-                answers = await asyncio.gather(
-                    *(
-                        client.post("/v1/balance", json=bodies[number % len(bodies)])
-                        for number in range(32)
-                    )
-                )
-                beating.cancel()
-            return [answer.status_code for answer in answers], max(stalls)
+        async def watched(scope: Any, receive: Any, send: Any) -> None:
+            if not beating:
+                beating.append(asyncio.create_task(heartbeat()))
+            await app(scope, receive, send)
 
-        statuses, stall = asyncio.run(run())
-        assert statuses == [200] * 32
-        # The issue's bound is 50 ms on an idle machine (benchmarks/server.py prints it); a shared one
-        # gets some air, and a loop that is blocked by a single label or more is still caught.
-        assert stall < 0.25
+        with serving(watched) as url:
+            _until(lambda: app.state.service.ready)
+            done = subprocess.run(
+                [sys.executable, "-c", _CLIENTS, url],
+                input=json.dumps(bodies),
+                capture_output=True,
+                text=True,
+                timeout=300,
+                check=True,
+            )
+            beating[0].get_loop().call_soon_threadsafe(beating[0].cancel)
+        assert json.loads(done.stdout) == [200] * 32
+        assert len(stalls) > 100
+        # On a machine that others use, a few turns wait for a core: those are not the loop's.
+        assert sorted(stalls)[int(0.99 * len(stalls))] < 0.05
 
 
 class TestProcess:

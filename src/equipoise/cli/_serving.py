@@ -64,3 +64,19 @@ def answered_hosts(bound: str, allowed: Sequence[str]) -> list[str] | None:
     if "*" in allowed or not (local or allowed):
         return None
     return [*(LOOPBACK if local else ()), *allowed]
+
+
+def check_free(port: int) -> None:
+    """Nothing, when `port` of this machine can be bound.
+
+    Raises:
+        InputError: something else has it.
+    """
+    import socket
+
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise InputError(f"cannot bind 127.0.0.1:{port}: {error.strerror}") from error

@@ -26,7 +26,7 @@ def mcp(
     """Serve the tool balance_documents to an agent: over stdio, or HTTP with --port."""
     from equipoise.balancer import Balancer
     from equipoise.cli._io import note, settings_with
-    from equipoise.cli._serving import named_indexes
+    from equipoise.cli._serving import check_free, named_indexes
     from equipoise.integrations.mcp import create_mcp_server
     from equipoise.selection.gate import Gate
     from equipoise.selection.sources import Sources
@@ -45,5 +45,6 @@ def mcp(
     if port is None:
         server.run()
     else:
+        check_free(port)
         note(f"Serving on http://127.0.0.1:{port}/mcp")
         server.run("streamable-http", host="127.0.0.1", port=port)

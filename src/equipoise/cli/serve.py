@@ -84,6 +84,8 @@ def serve(
         remembered=remembered,
     )
     keys = read_keys(keys_file, keys_env)
+    if not keys and answered_hosts(host, []) is None:
+        note(f"Everyone who reaches {host} may use this server: it has no keys (--keys-file).")
     generator, template = serving_generator(settings)
     balancer = Balancer(
         detector=load_detector(settings.detector, threads=settings.detector_threads),

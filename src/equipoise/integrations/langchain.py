@@ -103,19 +103,20 @@ class EquipoiseRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        base, compressor = self._parts(k)
+        base, compressor = self._parts(query, k)
         found = base.invoke(query, config={"callbacks": run_manager.get_child()})
         return list(compressor.compress_documents(found, query))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        base, compressor = self._parts(k)
+        base, compressor = self._parts(query, k)
         found = await base.ainvoke(query, config={"callbacks": run_manager.get_child()})
         return list(await compressor.acompress_documents(found, query))
 
-    def _parts(self, k: int | None) -> tuple[RetrieverLike, EquipoiseCompressor]:
+    def _parts(self, query: str, k: int | None) -> tuple[RetrieverLike, EquipoiseCompressor]:
         k = self.k if k is None else k
+        self.balancer.balance(query, (), k=k)  # what does not hold is told before `base` is asked
         depth = max(self.balancer.quota.depth, k or 0)
         compressor = EquipoiseCompressor(
             balancer=self.balancer, k=k, on_selection=self.on_selection

@@ -102,8 +102,8 @@ def create_mcp_server(
         ] = None,
     ) -> Annotated[CallToolResult, BalancedDocuments]:
         try:
-            if (documents is None) == (index is None) or not question.strip():
-                raise InputError("give a question, and either documents or the name of an index")
+            if (documents is None) == (index is None):
+                raise InputError("give either documents or the name of an index, and not both")
             if index is not None:
                 documents = _search(known, index, question, max(asked.quota.depth, k or 0))
             chooses = asked if gate is None else asked.with_gate(Gate(gate, asked.gate.sure))

@@ -118,6 +118,8 @@ async def _ours(request: Request, error: Exception) -> Response:
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if error.status_code == 400:  # FastAPI's word for a body that its JSON reader gave up on
+        return refusal(400, "the body must be JSON in UTF-8, and not nested too deep")
     return refusal(error.status_code, str(error.detail), error.headers)
 
 
@@ -125,8 +127,11 @@ async def _invalid(request: Request, error: Exception) -> Response:
     """What is wrong with a body, by field; the values that came are not repeated."""
     assert isinstance(error, RequestValidationError)
     problems = error.errors()
-    broken = any(problem["type"] == "json_invalid" for problem in problems)
-    return refusal(400 if broken else 422, "; ".join(_told(problems)))
+    for problem in problems:
+        if problem["type"] == "json_invalid":
+            why = problem.get("ctx", {}).get("error", "it cannot be read")
+            return refusal(400, f"the body must be JSON: {why} at character {problem['loc'][-1]}")
+    return refusal(422, "; ".join(_told(problems)))
 
 
 def _told(problems: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -97,21 +97,30 @@ class Guard:
     ) -> None:
         try:
             self._check_host(headers.get("host", ""))
-            if scope["path"] not in OPEN and not self._keys.open_to(headers.get("authorization")):
-                self._metrics.refused.labels("unauthorized").inc()
-                raise Refused(
-                    401,
-                    "this server needs a key: send Authorization: Bearer KEY",
-                    {"WWW-Authenticate": "Bearer", "Connection": "close"},
-                    code=_key_code(headers.get("authorization", "")),
-                )
+            if scope["path"] not in OPEN:
+                self._check_key(headers.get("authorization", ""))
             body = await self._body(headers, receive)
+            if body:
+                _check_kind(headers)
         except Refused as refused:
             await refused.response()(scope, receive, sent)
             return
         if self._log_text:
             scope["log"] = {"body": body.decode("utf-8", "backslashreplace")}
         await self._app(scope, _replayed(body, receive), sent)
+
+    def _check_key(self, authorization: str) -> None:
+        if self._keys.open_to(authorization):
+            return
+        self._metrics.refused.labels("unauthorized").inc()
+        raise Refused(
+            401,
+            "this server does not know that key"
+            if authorization
+            else "this server needs a key: send Authorization: Bearer KEY",
+            {"WWW-Authenticate": "Bearer", "Connection": "close"},
+            code=_key_code(authorization),
+        )
 
     def _check_host(self, host: str) -> None:
         name = _PORT.sub("", host.lower())
@@ -169,6 +178,16 @@ class _Sent:
             self.status = message["status"]
             message = {**message, "headers": [*message.get("headers", ()), *self._extra]}
         await self._send(message)
+
+
+def _check_kind(headers: Mapping[str, str]) -> None:
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json" and not kind.endswith("+json"):
+        got = f"{kind!r}" if kind else "none"
+        raise Refused(415, f"send the body with Content-Type: application/json, got {got}")
+    encoding = headers.get("content-encoding", "identity").lower()
+    if encoding != "identity":
+        raise Refused(415, f"send the body as it is, not with Content-Encoding: {encoding}")
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from equipoise.balancer import Balancer
 from equipoise.errors import EquipoiseError
@@ -21,6 +21,7 @@ from equipoise.server.errors import Refused
 from equipoise.server.limits import Limits
 from equipoise.server.logs import log
 from equipoise.server.metrics import Metrics
+from equipoise.server.pace import Pace
 from equipoise.server.sharing import DEADLINE, OutOfTimeError, Timely, shared
 from equipoise.server.tracing import span
 from equipoise.stance.base import lazy_batch
@@ -77,7 +78,7 @@ class Service:
         self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="equipoise-serve")
         self._answering = ThreadPoolExecutor(_ANSWERING, thread_name_prefix="equipoise-answer")
         self._in_flight = 0
-        self._mean_s = 0.5
+        self._pace = Pace()
 
     def warm_up(self) -> None:
         """Load a local model and read one text, so that the first request is as fast as the next.
@@ -86,12 +87,21 @@ class Service:
         """
         try:
             if hasattr(self.balancer.detector, "detect_many"):
-                self.balancer.detector.detect("Should this be read?", ["A text that is read."])
+                self._read_once(self.balancer.detector)
         except EquipoiseError as error:
             self.failure = str(error)
             log("the model does not load", level=logging.ERROR, error=True)
             return
         self.ready = True
+
+    def _read_once(self, detector: StanceDetector) -> None:
+        """Load the model, and see how fast it reads: by half the rank order, as is usual."""
+        text = "A text that is read once, to see how long that takes. " * 8
+        detector.detect("Should this be read?", [text])
+        began = time.monotonic()
+        detector.detect("Should that be read?", [text] * lazy_batch(detector))
+        spent = max(1e-3, time.monotonic() - began)
+        self._pace.first_guess(2 * lazy_batch(detector) * len(text) / spent)
 
     def close(self) -> None:
         """Take no more work, and wait for what is running."""
@@ -195,31 +205,30 @@ class Service:
                 self.metrics.selection(answer.selection)
         return answers
 
-    async def work(self, task: Callable[[], T], *, answers: bool = False) -> T:
+    async def work(
+        self, task: Callable[[], T], *, size: int | None = None, answers: bool = False
+    ) -> T:
         """The result of `task`, run in a worker thread when one is free.
 
-        A task that `answers` waits for a generator, so it takes a thread of others.
+        `size` is how many characters the documents have, None where that is not known yet. A task
+        that `answers` waits for a generator, so it takes a thread of others and has no size.
 
         Raises:
-            Refused: 503, the queue is full; 504, the time was over.
+            Refused: 503, the queue is full or too long to be done in time; 504, the time was over.
         """
-        if self._in_flight >= self.limits.workers + self.limits.queue:
-            self.metrics.refused.labels("queue_full").inc()
-            raise Refused(
-                503,
-                f"{self.limits.queue} requests are waiting already (queue): try again later",
-                {"Retry-After": str(self._retry_after())},
-            )
+        size = 0 if answers else _UNKNOWN_SIZE if size is None else max(1, size)
+        self._admit(size)
         deadline = time.monotonic() + self.limits.timeout_s
         context = contextvars.copy_context()
         context.run(DEADLINE.set, deadline)
         self._in_flight += 1
+        self._pace.begin(size)
         self.metrics.waiting.inc()
         pool = self._answering if answers else self._pool
         future = pool.submit(context.run, self._timed, task)
         loop = asyncio.get_running_loop()
         # Subtle: the place is free when the thread is, not when its client is answered or gone.
-        future.add_done_callback(lambda done: _call_soon(loop, self._ended, done))
+        future.add_done_callback(lambda done: _call_soon(loop, self._ended, done, size))
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), self.limits.timeout_s)
         except (TimeoutError, OutOfTimeError) as error:
@@ -229,23 +238,35 @@ class Service:
             message = f"the request took longer than {limit:g} seconds (timeout_s)"
             raise Refused(504, message) from error
 
-    def _timed(self, task: Callable[[], T]) -> T:
-        began = time.monotonic()
-        self.metrics.waiting.dec()
-        try:
-            with self.metrics.working():
-                return task()
-        finally:
-            self._mean_s += 0.1 * (time.monotonic() - began - self._mean_s)
+    def _admit(self, size: int) -> None:
+        """Nothing, when there is a place, and time for the work before this request and its own."""
+        limits = self.limits
+        if self._in_flight >= limits.workers + limits.queue:
+            self._refuse("queue_full", f"{limits.queue} requests are waiting already (queue)", 0)
+        wait = self._pace.wait_s(size)
+        if self._in_flight and size and wait > limits.timeout_s:
+            told = (
+                f"with what is before it, this would take about {wait:.0f} seconds, and a request"
+            )
+            self._refuse("no_time", f"{told} may take {limits.timeout_s:g} (timeout_s)", size)
 
-    def _ended(self, future: "Future[Any]") -> None:
+    def _refuse(self, reason: str, message: str, size: int) -> NoReturn:
+        self.metrics.refused.labels(reason).inc()
+        spare = self.limits.timeout_s if size else 0.0
+        seconds = max(1, min(60, math.ceil(self._pace.wait_s(size) - spare)))
+        raise Refused(503, f"{message}: try again later", {"Retry-After": str(seconds)})
+
+    def _timed(self, task: Callable[[], T]) -> T:
+        self.metrics.waiting.dec()
+        with self.metrics.working():
+            return task()
+
+    def _ended(self, future: "Future[Any]", size: int) -> None:
         self._in_flight -= 1
         if future.cancelled():  # it never reached a thread
             self.metrics.waiting.dec()
-
-    def _retry_after(self) -> int:
-        wait = self._in_flight * self._mean_s / self.limits.workers
-        return max(1, min(60, math.ceil(wait)))
+        late = future.cancelled() or isinstance(future.exception(), OutOfTimeError)
+        self._pace.end(size, served=not late)
 
     def _retriever(self, index: str) -> Retriever:
         if index not in self.retrievers:
@@ -303,5 +324,6 @@ def _call_soon(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *give
 
 _MAKING = threading.Lock()
 _ANSWERING = 8
+_UNKNOWN_SIZE = 20_000  # of documents that an index has yet to find: fifty of a paragraph each
 
 __all__ = ["Options", "Service"]

@@ -206,7 +206,8 @@ async def reranked(
         )
         return to_json(shape(ranked))
 
-    return Json(await service.work(task), headers=headers)
+    size = sum(map(len, texts))
+    return Json(await service.work(task, size=size), headers=headers)
 
 
 def model_name(service: Service) -> str:

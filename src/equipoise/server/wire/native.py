@@ -1,9 +1,10 @@
 """`/v1/balance` and `/v1/answer`: everything that the library says, as JSON."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr
+from pydantic_core import PydanticCustomError
 
 from equipoise.result import Selection
 from equipoise.server.errors import Json, Refused, to_json
@@ -21,6 +22,18 @@ class DocumentIn(BaseModel):
     score: float | None = None
     metadata: dict[str, Any] | None = None
     embedding: list[float] | None = None
+
+
+def _document(given: object) -> object:
+    if isinstance(given, str) or (isinstance(given, dict) and isinstance(given.get("text"), str)):
+        return given
+    kind = "an object without one" if isinstance(given, dict) else type(given).__name__
+    raise PydanticCustomError(
+        "document", "must be a string or an object with a string 'text', got {kind}", {"kind": kind}
+    )
+
+
+Document = Annotated[StrictStr | DocumentIn, BeforeValidator(_document)]
 
 
 class QuotaIn(BaseModel):
@@ -41,7 +54,7 @@ class QuestionIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     question: StrictStr = Field(examples=["Should countries build more nuclear power plants?"])
-    documents: list[StrictStr | DocumentIn] | None = Field(
+    documents: list[Document] | None = Field(
         None, description="In retrieval order, best first: 20 to 50 of them, for a choice."
     )
     index: StrictStr | None = Field(None, description="In place of documents: an index to search.")
@@ -95,7 +108,7 @@ def router(service: Service) -> APIRouter:
             selection = service.balance(question, documents_of(service, body), options)
             return to_json(_balanced(service, selection, body))
 
-        return Json(await service.work(task))
+        return Json(await service.work(task, size=size_of(body)))
 
     @routes.post("/v1/answer", summary="Answer a question in several settings")
     async def answer(body: AnswerIn) -> Json:
@@ -122,7 +135,7 @@ def documents_of(service: Service, body: QuestionIn) -> list[Any]:
         Refused: 422, both or neither were given or a limit was met; 404, no such index.
     """
     if (body.documents is None) == (body.index is None):
-        raise Refused(422, "give either documents or the name of an index")
+        raise Refused(422, "give either documents or the name of an index, and not both")
     if body.index is not None:
         return list(service.search(body.index, body.question, service.depth(body.options())))
     given = [
@@ -131,6 +144,13 @@ def documents_of(service: Service, body: QuestionIn) -> list[Any]:
     ]
     service.checked_texts([item if isinstance(item, str) else item["text"] for item in given])
     return given
+
+
+def size_of(body: QuestionIn) -> int | None:
+    """Characters of the documents given; None for an index."""
+    if body.documents is None:
+        return None
+    return sum(len(one if isinstance(one, str) else one.text) for one in body.documents)
 
 
 def _balanced(service: Service, selection: Selection, body: BalanceIn) -> dict[str, Any]:
