@@ -120,3 +120,16 @@ def test_a_store_is_audited_as_its_folder_is(world: Path) -> None:
     assert other["corpus"] != head["corpus"]
     _, err = run("audit", "-i", f"faiss:{world / 'both'}", *common, "--mode", "bm25", expect=2)
     assert "searched by vectors only" in err
+
+
+@pytest.mark.slow
+def test_labels_by_ray_are_the_same(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    common = ("-q", world / "q.txt", "--near", "12", "--json", "--date", "2026-02-28")
+    here, _ = run("audit", "-i", world / "both", *common, "--labels", world / "here")
+    there, _ = run("audit", "-i", world / "both", *common, "--labels", world / "there",
+                   "--engine", "ray", "--workers", "2")  # fmt: skip
+    assert there == here
+    _, err = run("audit", "-i", world / "both", *common, "--engine", "spark", expect=2)
+    assert '--engine must be "local" or "ray"' in err

@@ -17,6 +17,7 @@ from equipoise.cli.lab import app as lab
 from equipoise.cli.label import label
 from equipoise.cli.mcp import mcp
 from equipoise.cli.models import app as models
+from equipoise.cli.scale import app as scale
 from equipoise.cli.serve import serve
 from equipoise.cli.store import app as store
 from equipoise.cli.train import train
@@ -28,6 +29,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo)
 app.command()(index)
@@ -41,6 +43,7 @@ app.command()(export)
 app.add_typer(audit, name="audit")
 app.add_typer(lab, name="lab")
 app.add_typer(models, name="models")
+app.add_typer(scale, name="scale")
 app.add_typer(store, name="store")
 app.command()(version)
 

@@ -29,3 +29,10 @@ SourceKey = Annotated[
     str | None,
     typer.Option(help="Metadata key of a source: one seat of a stance each, such as url."),
 ]
+Engine = Annotated[str, typer.Option(help="local, or ray.")]
+Workers = Annotated[
+    int, typer.Option(min=1, help="Processes or Ray actors, each with a model of its own.")
+]
+Address = Annotated[
+    str | None, typer.Option(help="A Ray cluster: auto, or ray://HOST:10001; none starts one here.")
+]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from equipoise.cli._options import Detector
+from equipoise.cli._options import Address, Detector, Engine, Workers
 from equipoise.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,6 +57,9 @@ def audit(
     mode: Annotated[str, typer.Option(help="dense, bm25 or fused retrieval.")] = "dense",
     detector: Detector = None,
     labels: Labels = None,
+    engine: Engine = "local",
+    workers: Workers = 2,
+    address: Address = None,
     level: Annotated[float, typer.Option(help="Adjusted p-values up to this count.")] = 0.05,
     share: Annotated[float, typer.Option(help="Share of a side from which it leads.")] = 0.75,
     source_field: Annotated[str, typer.Option(help="Metadata keys, with commas.")] = "source",
@@ -97,7 +100,8 @@ def audit(
     earlier = None if against is None else read_audit(against)
     source = open_source(index, mode=mode)  # type: ignore[arg-type]  # checked there
     kept = labels or (None if out is None else out.with_name(out.name + ".labels"))
-    with _detector(detector, kept) as model, _told("questions") as progress:
+    spread = (engine, workers, address)
+    with _detector(detector, kept, *spread) as model, _told("questions") as progress:
         made = audited(
             source.retriever, asked, detector=model, settings=settings, corpus=source.identity,
             date=date or _today(), against=earlier, progress=progress,
@@ -228,11 +232,28 @@ def _keys(value: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def _detector(name: str | None, path: Path | None) -> "Iterator[CachedDetector]":
+def _detector(
+    name: str | None,
+    path: Path | None,
+    engine: str = "local",
+    workers: int = 1,
+    address: str | None = None,
+) -> "Iterator[CachedDetector]":
     from equipoise.cli._io import settings_with
     from equipoise.stance import CachedDetector, load_detector
 
     settings = settings_with({"detector": name})
+    if engine not in ("local", "ray"):
+        raise InputError(f'--engine must be "local" or "ray", got {engine!r}')
+    if engine == "ray":
+        from equipoise.scale import RayDetector
+
+        with (
+            RayDetector(settings.detector, actors=workers, address=address) as spread,
+            CachedDetector(spread, path=path) as cached,
+        ):
+            yield cached
+        return
     model = load_detector(settings.detector, threads=settings.detector_threads)
     with CachedDetector(model, path=path) as cached:
         yield cached

@@ -22,7 +22,9 @@ __all__ = [
 _OPENAI = re.compile(r"openai:(?P<model>.+?)(\?dimensions=(?P<dimensions>[1-9]\d*))?")
 
 
-def load_embedder(spec: str, *, environment: Mapping[str, str] | None = None) -> Embedder:
+def load_embedder(
+    spec: str, *, environment: Mapping[str, str] | None = None, threads: int | None = None
+) -> Embedder:
     """The embedder that `spec` names; the same names stand in the manifest of an index.
 
     - "minilm": the bundled model.
@@ -31,6 +33,9 @@ def load_embedder(spec: str, *, environment: Mapping[str, str] | None = None) ->
     - "openai:MODEL" or "openai:MODEL?dimensions=N": an OpenAI-compatible server, whose address
       and key are OPENAI_BASE_URL and OPENAI_API_KEY of `environment` (default: the process's).
 
+    `threads` is for the bundled model and those like it: texts embedded at once, >= 1; None takes
+    all cores.
+
     Raises:
         InputError: another spec, no such model, or no key for api.openai.com.
         EmbedderError: the model is there and cannot be loaded.
@@ -38,9 +43,9 @@ def load_embedder(spec: str, *, environment: Mapping[str, str] | None = None) ->
     """
     kind, _, name = spec.partition(":")
     if spec == "minilm":
-        return OnnxEmbedder()
+        return OnnxEmbedder(threads=threads)
     if kind == "onnx" and name:
-        return OnnxEmbedder(name)
+        return OnnxEmbedder(name, threads=threads)
     if kind == "sentence-transformers" and name:
         return SentenceTransformersEmbedder(name)
     if match := _OPENAI.fullmatch(spec):

@@ -1,0 +1,127 @@
+"""A run: every block that has no part yet, on this machine or on a Ray cluster."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Literal
+
+from equipoise.errors import InputError
+from equipoise.scale.blocks import BLOCK_ROWS, Block, read_blocks, rows_of
+from equipoise.scale.folder import OutFolder
+from equipoise.scale.tasks import Task
+
+Engine = Literal["local", "ray"]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run did: rows of the input, rows it made, rows that were there, rows that failed.
+
+    `failed` counts among those it made; each has its reason in the column `error`. `seconds` is
+    the time of this run.
+    """
+
+    rows: int
+    made: int
+    kept: int
+    failed: int
+    seconds: float
+
+
+def run(
+    task: Task,
+    inputs: Iterable[str | Path],
+    out: str | Path,
+    *,
+    engine: Engine = "local",
+    workers: int = 1,
+    address: str | None = None,
+    block_rows: int = BLOCK_ROWS,
+    progress: Progress | None = None,
+) -> Summary:
+    """A new row for each row of `inputs`, in the folder `out`.
+
+    Args:
+        task: a `Labeller` or an `Embedding`.
+        inputs: JSON Lines (.jsonl) or Parquet (.parquet) files.
+        out: a folder; one that a stopped run of the same task and files left is gone on with.
+        engine: "local", or "ray" (extra `ray`).
+        workers: processes, or Ray actors, >= 1; each loads the model once. One local worker is this
+            process.
+        address: of a Ray cluster ("auto", "ray://HOST:10001"); None starts one on this machine.
+            Workers of a cluster read the inputs and write the parts themselves: both must be where
+            all machines see them under the same name.
+        block_rows: rows that are done or not done as one.
+        progress: called with rows done and rows in all after each block.
+
+    Raises:
+        InputError: an argument or an input that does not hold.
+        StoreError: `out` belongs to another run.
+        MissingExtraError: pyarrow or ray is not installed.
+
+    Source: ours.
+    """
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise InputError(f"workers must be an int >= 1, got {workers!r}")
+    began = time.monotonic()
+    blocks = list(read_blocks(inputs, block_rows=block_rows))
+    if not blocks:
+        raise InputError("the inputs must have at least one row, and have none")
+    folder = OutFolder(out)
+    folder.claim(task, blocks)
+    todo = folder.missing(blocks)
+    total = sum(block.rows for block in blocks)
+    kept = total - sum(block.rows for block in todo)
+    made = failed = 0
+    for rows, errors in _done(engine, task, todo, folder, workers=workers, address=address):
+        made += rows
+        failed += errors
+        if progress is not None:
+            progress(kept + made, total)
+    return Summary(total, made, kept, failed, time.monotonic() - began)
+
+
+def do_block(task: Task, block: Block, folder: OutFolder) -> tuple[int, int]:
+    """(rows, rows that failed) of one block, whose part is written when this returns."""
+    rows = rows_of(block)
+    failed = folder.write(block, rows, task(rows), task.columns)
+    return len(rows), failed
+
+
+def _done(
+    engine: str,
+    task: Task,
+    todo: Sequence[Block],
+    folder: OutFolder,
+    *,
+    workers: int,
+    address: str | None,
+) -> Iterator[tuple[int, int]]:
+    if engine == "ray":
+        from equipoise.scale.ray_engine import on_ray
+
+        yield from on_ray(task, todo, folder, workers=workers, address=address)
+    elif engine != "local":
+        raise InputError(f'engine must be "local" or "ray", got {engine!r}')
+    elif workers == 1:
+        for block in todo:
+            yield do_block(task, block, folder)
+    else:
+        # Subtle: spawned, not forked: a forked copy of a model's threads would hang.
+        with get_context("spawn").Pool(workers, _start, (task, folder)) as pool:
+            yield from pool.imap_unordered(_work, todo)
+
+
+_MINE: list[tuple[Task, OutFolder]] = []
+
+
+def _start(task: Task, folder: OutFolder) -> None:
+    _MINE[:] = [(task, folder)]
+
+
+def _work(block: Block) -> tuple[int, int]:
+    task, folder = _MINE[0]
+    return do_block(task, block, folder)
