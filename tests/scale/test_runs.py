@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.errors import InputError, StoreError
+from equipoise.errors import DetectorError, InputError, StoreError
 from equipoise.scale import Labeller, OutFolder, RayDetector, run
 from equipoise.testing import FakeDetector
 
@@ -84,7 +84,46 @@ def test_what_does_not_hold_is_told(tmp_path: Path, rows_file: Rows) -> None:
         run(task, [rows_file(3)], tmp_path / "out", engine="slurm")  # type: ignore[arg-type]
 
 
+@pytest.fixture
+def toys_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Worker processes find this folder's `toy`: they get the path of this one."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+
+
+class Unloadable(FakeDetector):
+    """A detector that no other process can load."""
+
+    name = "unloadable"  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (exec, ("raise ImportError('not here')",))
+
+
 @pytest.mark.slow
+def test_a_worker_that_cannot_load_its_task_is_told_and_does_not_hang(
+    tmp_path: Path, rows_file: Rows
+) -> None:
+    task = Labeller(Unloadable({}, default="pro"), question=QUESTION)
+    with pytest.raises(DetectorError, match="could not load the task"):
+        run(task, [rows_file(10)], tmp_path / "out", workers=2, block_rows=2)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("toys_found")
+def test_a_killed_worker_is_told_and_its_run_is_gone_on_with(
+    tmp_path: Path, rows_file: Rows, parts: Parts
+) -> None:
+    file = rows_file(40)
+    task = Labeller(FirstWord(tmp_path / "log", dies_at="con 22"), question=QUESTION)
+    with pytest.raises(DetectorError, match="run this again"):
+        run(task, [file], tmp_path / "out", workers=2, block_rows=2)
+    summary = run(task, [file], tmp_path / "out", workers=2, block_rows=2)
+    assert summary.kept + summary.made == 40
+    assert labels(parts(tmp_path / "out")) == expected(40)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("toys_found")
 def test_two_processes_make_what_one_makes(tmp_path: Path, rows_file: Rows, parts: Parts) -> None:
     file = rows_file(40)
     task = Labeller(FirstWord(tmp_path / "log"), question=QUESTION)
@@ -161,8 +200,6 @@ class TestRay:
             assert spread.name == detector.name
             assert spread.detect(QUESTION, texts) == FirstWord().detect(QUESTION, texts)
             assert spread.detect(QUESTION, []) == []
-            from equipoise.errors import DetectorError
-
             with pytest.raises(DetectorError, match="no side in 'odd'"):
                 spread.detect(QUESTION, ["pro 1", "odd"])
         assert (tmp_path / "log.died").exists() or detector.log.with_suffix(".died").exists()

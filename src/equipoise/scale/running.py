@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Literal
 
-from equipoise.errors import InputError
+from equipoise.errors import DetectorError, InputError
 from equipoise.scale.blocks import BLOCK_ROWS, Block, read_blocks, rows_of
 from equipoise.scale.folder import OutFolder
 from equipoise.scale.tasks import Task
@@ -58,6 +60,7 @@ def run(
         progress: called with rows done and rows in all after each block.
 
     Raises:
+        DetectorError: a local worker was killed, or cannot load the task; run again to go on.
         InputError: an argument or an input that does not hold.
         StoreError: `out` belongs to another run.
         MissingExtraError: pyarrow or ray is not installed.
@@ -110,9 +113,27 @@ def _done(
         for block in todo:
             yield do_block(task, block, folder)
     else:
-        # Subtle: spawned, not forked: a forked copy of a model's threads would hang.
-        with get_context("spawn").Pool(workers, _start, (task, folder)) as pool:
-            yield from pool.imap_unordered(_work, todo)
+        yield from _in_processes(task, todo, folder, workers)
+
+
+def _in_processes(
+    task: Task, todo: Sequence[Block], folder: OutFolder, workers: int
+) -> Iterator[tuple[int, int]]:
+    # Subtle: spawned, not forked: a forked copy of a model's threads would hang. And an executor,
+    # not a pool: a pool would start a worker that cannot load its task again and again, for ever.
+    context = get_context("spawn")
+    with ProcessPoolExecutor(workers, context, _start, (task, folder)) as pool:
+        waiting = {pool.submit(_work, block) for block in todo}
+        try:
+            for future in as_completed(waiting):
+                yield future.result()
+        except BrokenProcessPool as error:
+            raise DetectorError(
+                "a worker ended before its time: it was killed, or it could not load the task. "
+                "What is done is kept: run this again to go on"
+            ) from error
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 _MINE: list[tuple[Task, OutFolder]] = []
