@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning"),
 ]
 
-EACH = 200
+EACH = 240
 FIELDS = [
     "question", "query", "documents", "texts", "index", "knowledge_id", "k", "top_n", "top_k",
     "return_documents", "return_text", "model", "gate", "quota", "retrieval_setting", "settings",
