@@ -1,5 +1,7 @@
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pyarrow as pa
@@ -8,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from equipoise.errors import EmbedderError, InputError
+from equipoise.errors import DetectorError, EmbedderError, InputError
 from equipoise.scale import Embedding, Labeller, read_blocks
 from equipoise.scale.blocks import rows_of
+from equipoise.scale.tasks import UNREADABLE
 from equipoise.testing import FakeDetector
+from equipoise.types import StanceScore
 
 from .toy import FirstWord
 
@@ -21,9 +25,14 @@ from .toy import FirstWord
     sizes=st.lists(st.integers(0, 30), min_size=1, max_size=3),
     block_rows=st.integers(1, 12),
     group=st.integers(1, 9),
+    order=st.randoms(use_true_random=False),
 )
 def test_every_row_is_in_one_block_and_in_order(
-    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], block_rows: int, group: int
+    tmp_path_factory: pytest.TempPathFactory,
+    sizes: list[int],
+    block_rows: int,
+    group: int,
+    order: Random,
 ) -> None:
     folder = tmp_path_factory.mktemp("in")
     files, expected = [], []
@@ -42,6 +51,22 @@ def test_every_row_is_in_one_block_and_in_order(
     firsts = [sum(b.rows for b in blocks[:n]) for n in range(len(blocks))]
     assert [block.first_row for block in blocks] == firsts
     assert all(1 <= block.rows <= block_rows for block in blocks)
+    for block in order.sample(blocks, len(blocks)):  # as workers of many take them
+        rows = expected[block.first_row : block.first_row + block.rows]
+        assert [row["id"] for row in rows_of(block)] == rows
+
+
+def test_a_large_row_group_is_not_held(tmp_path: Path) -> None:
+    table = pa.table({"text": [f"{n:0200d}" for n in range(100_000)]})
+    parquet.write_table(table, tmp_path / "a.parquet", compression="none", use_dictionary=False)
+    size = table.nbytes
+    del table
+    before = pa.total_allocated_bytes()
+    rows = [row["text"] for b in read_blocks([tmp_path / "a.parquet"]) for row in rows_of(b)]
+    assert [int(text) for text in rows] == list(range(100_000))
+    block = next(read_blocks([tmp_path / "a.parquet"]))
+    rows_of(block)
+    assert pa.total_allocated_bytes() - before < size / 3
 
 
 def test_a_file_that_changed_is_found_out(tmp_path: Path) -> None:
@@ -69,7 +94,7 @@ def test_a_row_that_fails_fails_alone_and_says_why() -> None:
         {"text": "pro 1"},
         {"text": "odd"},
         {"text": None},
-        {"error": "no JSON"},
+        {UNREADABLE: "no JSON"},
         {"text": "con 2"},
     ]
     made = labeller(rows)
@@ -81,6 +106,36 @@ def test_a_row_that_fails_fails_alone_and_says_why() -> None:
         "no JSON",
         None,
     ]
+
+
+def test_a_model_that_fails_on_one_row_after_another_is_no_failure_of_rows() -> None:
+    for rows in (
+        [{"question": "Q?", "text": "odd"}] * 8,
+        [{"question": f"Q{n}?", "text": "odd"} for n in range(8)],
+    ):
+        with pytest.raises(DetectorError, match="no side in 'odd'"):
+            Labeller(FirstWord())(rows)
+        assert all(row["error"] for row in Labeller(FirstWord())(rows[:7]))
+    sound = {"question": "Q?", "text": "pro"}
+    odd = [{"question": "Q?", "text": "odd"}] * 7
+    made = Labeller(FirstWord())([*odd, sound, *odd])
+    assert [row["error"] is None for row in made] == [False] * 7 + [True] + [False] * 7
+
+
+def test_a_model_that_cannot_be_loaded_is_no_failure_of_rows(tmp_path: Path) -> None:
+    with pytest.raises((DetectorError, InputError)):
+        Labeller(str(tmp_path / "missing"), question="Q?")([{"text": "a"}])
+
+
+def test_a_detector_that_gives_too_few_scores_is_told() -> None:
+    class Short:
+        name = "short"
+
+        def detect(self, question: str, texts: Sequence[str]) -> list[StanceScore]:
+            return []
+
+    made = Labeller(Short(), question="Q?")([{"text": "a"}, {"text": "b"}])
+    assert all("one score a text" in row["error"] for row in made)
 
 
 def test_questions_come_from_a_column_and_go_to_the_detector_together() -> None:

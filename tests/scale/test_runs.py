@@ -2,12 +2,11 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 from equipoise.errors import DetectorError, InputError, StoreError
 from equipoise.scale import Labeller, OutFolder, RayDetector, run
 from equipoise.testing import FakeDetector
+from equipoise.types import StanceScore
 
 from .toy import FirstWord
 
@@ -74,6 +74,52 @@ def test_another_run_is_refused(tmp_path: Path, rows_file: Rows) -> None:
     assert (tmp_path / "mine" / "thesis.txt").exists()
 
 
+def test_a_path_is_the_same_however_it_is_written(
+    tmp_path: Path, rows_file: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, task = rows_file(10), Labeller(FirstWord(), question=QUESTION)
+    run(task, [file], tmp_path / "out")
+    monkeypatch.chdir(tmp_path)
+    assert run(task, [file.name], "out").kept == 10
+
+
+def test_what_an_input_holds_cannot_stop_a_run(tmp_path: Path, parts: Parts) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text(
+        '{"id": "\\ud800", "text": "pro"}\n'
+        '{"id": 7, "text": "con", "error": {"seen": "in a log"}}\n'
+        '{"id": [1], "text": "\\ud800"}\n{"text": \n[]\n'
+    )
+    summary = run(Labeller(FirstWord(), question="\ud800?"), [file], tmp_path / "out")
+    made = parts(tmp_path / "out")
+    assert [row["id"] for row in made] == ["?", "7", "[1]", None, None]
+    assert [row["stance"] for row in made] == ["pro", "con", None, None, None]
+    assert (summary.made, summary.failed) == (5, 3)
+    assert "must be JSON" in made[3]["error"]
+    assert made[4]["error"] == "the line must be a JSON object"
+
+
+def test_rows_of_a_server_that_is_gone_are_tried_again(
+    tmp_path: Path, rows_file: Rows, parts: Parts
+) -> None:
+    file, out = rows_file(40), tmp_path / "out"
+
+    class Server(FirstWord):
+        up = 20
+
+        def detect(self, question: str, texts: Sequence[str]) -> list[StanceScore]:
+            if self.up < 1:
+                raise DetectorError("the server is gone")
+            self.up -= len(texts)
+            return super().detect(question, texts)
+
+    with pytest.raises(DetectorError, match="the server is gone"):
+        run(Labeller(Server(), question=QUESTION), [file], out, block_rows=10)
+    summary = run(Labeller(FirstWord(), question=QUESTION), [file], out, block_rows=10)
+    assert (summary.kept, summary.made, summary.failed) == (20, 20, 0)
+    assert labels(parts(out)) == expected(40)
+
+
 def test_what_does_not_hold_is_told(tmp_path: Path, rows_file: Rows) -> None:
     task = Labeller(FirstWord(), question=QUESTION)
     with pytest.raises(InputError, match="workers must be an int >= 1, got 0"):
@@ -110,26 +156,39 @@ def test_a_worker_that_cannot_load_its_task_is_told_and_does_not_hang(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("toys_found")
-def test_a_killed_worker_is_told_and_its_run_is_gone_on_with(
-    tmp_path: Path, rows_file: Rows, parts: Parts
-) -> None:
-    file = rows_file(40)
-    task = Labeller(FirstWord(tmp_path / "log", dies_at="con 22"), question=QUESTION)
-    with pytest.raises(DetectorError, match="run this again"):
-        run(task, [file], tmp_path / "out", workers=2, block_rows=2)
-    summary = run(task, [file], tmp_path / "out", workers=2, block_rows=2)
-    assert summary.kept + summary.made == 40
-    assert labels(parts(tmp_path / "out")) == expected(40)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("toys_found")
 def test_two_processes_make_what_one_makes(tmp_path: Path, rows_file: Rows, parts: Parts) -> None:
     file = rows_file(40)
     task = Labeller(FirstWord(tmp_path / "log"), question=QUESTION)
     summary = run(task, [file], tmp_path / "two", workers=2, block_rows=5)
     assert (summary.made, summary.failed) == (40, 0)
     assert labels(parts(tmp_path / "two")) == expected(40)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("toys_found")
+def test_a_process_that_dies_loses_nothing_and_doubles_nothing(
+    tmp_path: Path, rows_file: Rows, parts: Parts
+) -> None:
+    file, log = rows_file(40), tmp_path / "log"
+    task = Labeller(FirstWord(log, wait_s=0.05, dies_at="neutral 17"), question=QUESTION)
+    summary = run(task, [file], tmp_path / "out", workers=2, block_rows=2)
+    assert log.with_suffix(".died").exists()
+    assert (summary.made, summary.failed) == (40, 0)
+    assert labels(parts(tmp_path / "out")) == expected(40)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("toys_found")
+def test_a_row_that_kills_every_process_ends_the_run_after_the_rest_is_done(
+    tmp_path: Path, rows_file: Rows, parts: Parts
+) -> None:
+    file = rows_file(20)
+    detector = FirstWord(tmp_path / "log", dies_at="neutral 2", always=True)
+    with pytest.raises(DetectorError, match="3 times and no block was done between, of 1 that"):
+        run(
+            Labeller(detector, question=QUESTION), [file], tmp_path / "out", workers=2, block_rows=2
+        )
+    assert labels(parts(tmp_path / "out")) == [row for row in expected(20) if row[0] not in (2, 3)]
 
 
 @pytest.mark.slow
@@ -186,6 +245,17 @@ class TestRay:
         assert (summary.made, summary.failed) == (60, 0)
         assert labels(parts(tmp_path / "out")) == expected(60)
 
+    def test_what_goes_wrong_in_an_actor_is_told_as_it_is_here(
+        self, cluster: str, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "odd.jsonl"
+        file.write_text('{"text": "odd"}\n' * 8)
+        with pytest.raises(DetectorError, match=r"^no side in 'odd'$"):
+            run(Labeller(FirstWord(), question=QUESTION), [file], tmp_path / "out",
+                engine="ray", workers=2, address=cluster)  # fmt: skip
+        with pytest.raises(InputError, match="for each of 3 actors, has 2"):
+            RayDetector(FirstWord(), actors=3, address=cluster)
+
     def test_a_killed_driver_is_gone_on_with(
         self, cluster: str, tmp_path: Path, rows_file: Rows, parts: Parts
     ) -> None:
@@ -232,8 +302,12 @@ def _killed_and_gone_on_with(
         assert time.monotonic() < until, "no parts came"
         assert driver.poll() is None, "it ended before it was killed"
         time.sleep(0.02)
-    os.killpg(driver.pid, signal.SIGKILL)
+    children = _children(driver.pid)
+    driver.kill()
     driver.wait()
+    while engine == "local" and any(Path(f"/proc/{child}").exists() for child in children):
+        assert time.monotonic() < until, "its processes stayed"
+        time.sleep(0.02)
     there = len(list(out.glob("part-*")))
     assert 6 <= there < 30
     done = subprocess.run([sys.executable, str(program)], timeout=120, check=False)
@@ -243,6 +317,12 @@ def _killed_and_gone_on_with(
     texts = [line.split(maxsplit=1)[1] for line in log.read_text().splitlines()]
     assert len(set(texts)) == 60
     assert len(texts) <= 60 + 2 * 6
+
+
+def _children(pid: int) -> list[int]:
+    """The processes that `pid` has started."""
+    found = Path("/proc").glob(f"{pid}/task/*/children")
+    return [int(child) for file in found for child in file.read_text().split()]
 
 
 @pytest.mark.slow

@@ -16,14 +16,25 @@ SCORES = {
 
 
 class FirstWord:
-    """Scores by the first word; another word is an error. `log` gets a line a text: pid and text."""
+    """Scores by the first word; another word is an error. `log` gets a line a text: pid and text.
+
+    The first process that gets the text `dies_at` dies, with `always` each one.
+    """
 
     name = "first-word"
 
-    def __init__(self, log: Path | None = None, *, wait_s: float = 0.0, dies_at: str = "") -> None:
+    def __init__(
+        self,
+        log: Path | None = None,
+        *,
+        wait_s: float = 0.0,
+        dies_at: str = "",
+        always: bool = False,
+    ) -> None:
         self.log = log
         self.wait_s = wait_s
         self.dies_at = dies_at
+        self.always = always
 
     def detect(self, question: str, texts: Sequence[str]) -> list[StanceScore]:
         time.sleep(self.wait_s)
@@ -32,7 +43,7 @@ class FirstWord:
                 file.write("".join(f"{os.getpid()} {text}\n" for text in texts))
         if self.dies_at in texts and self.log is not None:
             once = self.log.with_suffix(".died")
-            if not once.exists():
+            if self.always or not once.exists():
                 once.touch()
                 os.kill(os.getpid(), 9)
         for text in texts:

@@ -1,14 +1,16 @@
 """Inputs cut into blocks of rows that any worker can read by itself."""
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from equipoise._extras import require
 from equipoise.errors import InputError
-from equipoise.scale.tasks import Row
+from equipoise.scale.tasks import UNREADABLE, Row
 
 BLOCK_ROWS = 512
 """Rows a block: enough that a worker is busy for seconds, few enough that little is done again."""
@@ -44,7 +46,7 @@ def read_blocks(paths: Iterable[str | Path], *, block_rows: int = BLOCK_ROWS) ->
     if isinstance(block_rows, bool) or not isinstance(block_rows, int) or block_rows < 1:
         raise InputError(f"block_rows must be an int >= 1, got {block_rows!r}")
     number = first_row = 0
-    for path in map(Path, paths):
+    for path in (Path(given).absolute() for given in paths):
         for place, skip, rows in _spans(path, block_rows):
             yield Block(number, str(path), first_row, rows, place, skip)
             number += 1
@@ -52,7 +54,7 @@ def read_blocks(paths: Iterable[str | Path], *, block_rows: int = BLOCK_ROWS) ->
 
 
 def rows_of(block: Block) -> list[Row]:
-    """The rows of a block. A line that is no JSON object becomes a row with the reason as `error`.
+    """The rows of a block. A line that is no JSON object is a row of a reason under `UNREADABLE`.
 
     Raises:
         InputError: the file is gone, or has changed.
@@ -107,8 +109,8 @@ def _parsed(line: bytes) -> Row:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        return {"error": f"the line must be JSON: {error}"[:200]}
-    return row if isinstance(row, dict) else {"error": "the line must be a JSON object"}
+        return {UNREADABLE: f"the line must be JSON: {error}"[:200]}
+    return row if isinstance(row, dict) else {UNREADABLE: "the line must be a JSON object"}
 
 
 def _parquet_spans(path: Path, block_rows: int) -> Iterator[tuple[int, int, int]]:
@@ -120,14 +122,52 @@ def _parquet_spans(path: Path, block_rows: int) -> Iterator[tuple[int, int, int]
 
 
 def _parquet_rows(block: Block) -> list[Row]:
-    table = _parquet(Path(block.path)).read_row_group(block.place)
-    rows: list[Row] = table.slice(block.skip, block.rows).to_pylist()
-    return rows
+    """The rows of a block. A worker takes its blocks in order, so that it reads a group once."""
+    global _reading
+    if _reading is None or not _reading.comes_to(block):
+        _reading = _Reading(block)
+    return _reading.read(block)
+
+
+class _Reading:
+    """A row group read forward, so that a large one is neither held, nor read for each block."""
+
+    def __init__(self, block: Block) -> None:
+        self._of = self._source(block)
+        self._at = 0
+        # Subtle: see `_parquet`, without whose buffer Arrow would hold the whole group.
+        batches = _parquet(Path(block.path)).iter_batches(batch_size=256, row_groups=[block.place])
+        self._rows: Iterator[Row] = (row for batch in batches for row in batch.to_pylist())
+
+    def comes_to(self, block: Block) -> bool:
+        """Whether the block lies ahead, in the same group of the same file."""
+        return self._source(block) == self._of and self._at <= block.skip
+
+    def read(self, block: Block) -> list[Row]:
+        """The rows of the block."""
+        end = block.skip + block.rows
+        try:
+            rows = list(islice(self._rows, block.skip - self._at, end - self._at))
+        except (OSError, ValueError) as error:  # Arrow's own errors are ValueErrors
+            raise InputError(f"cannot read {block.path}: {error}") from error
+        self._at = end
+        return rows
+
+    @staticmethod
+    def _source(block: Block) -> tuple[object, ...]:
+        try:
+            about = os.stat(block.path)
+        except OSError as error:
+            raise InputError(f"cannot read {block.path}: {error.strerror}") from error
+        return block.path, block.place, about.st_size, about.st_mtime_ns
+
+
+_reading: _Reading | None = None
 
 
 def _parquet(path: Path) -> Any:
     parquet = require("pyarrow.parquet", extra="parquet")
     try:
-        return parquet.ParquetFile(path)
+        return parquet.ParquetFile(path, pre_buffer=False, buffer_size=2**20)
     except (OSError, ValueError) as error:  # Arrow's own errors are ValueErrors
         raise InputError(f"cannot read {path}: {error}") from error

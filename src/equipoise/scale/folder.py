@@ -66,6 +66,14 @@ class OutFolder:
         there = {name for name in os.listdir(self.path) if name.startswith("part-")}
         return [block for block in blocks if self.part(block).name not in there]
 
+    def failed(self, block: Block) -> int | None:
+        """How many rows of a block that is done failed; None where it is not done."""
+        if not self.part(block).exists():
+            return None
+        parquet = require("pyarrow.parquet", extra="parquet")
+        errors = parquet.read_table(self.part(block), columns=["error"])["error"]
+        return len(errors) - int(errors.null_count)
+
     def write(
         self, block: Block, rows: Sequence[Row], made: Sequence[Made], columns: Mapping[str, str]
     ) -> int:
@@ -77,10 +85,12 @@ class OutFolder:
         parquet = require("pyarrow.parquet", extra="parquet")
         values: dict[str, list[Any]] = {
             "row": list(range(block.first_row, block.first_row + len(rows))),
-            "id": [None if row.get("id") is None else str(row["id"]) for row in rows],
+            "id": [row.get("id") for row in rows],
             **{name: [row.get(name) for row in made] for name in columns},
         }
         types = {"row": "int64", "id": "string", **columns}
+        for name in (name for name, kind in types.items() if kind == "string"):
+            values[name] = [None if value is None else _text(value) for value in values[name]]
         fields = [arrow.field(name, _type(arrow, kind)) for name, kind in types.items()]
         table = arrow.table(values, schema=arrow.schema(fields))
         work = self.path / f".{self.part(block).name}.{os.getpid()}"
@@ -90,6 +100,11 @@ class OutFolder:
         except OSError as error:
             raise StoreError(f"cannot write {self.part(block)}: {error}") from error
         return sum(row.get("error") is not None for row in made)
+
+
+def _text(value: object) -> str:
+    """`value` as text that can be encoded: JSON may have half a surrogate pair, UTF-8 may not."""
+    return str(value).encode("utf-8", "replace").decode("utf-8")
 
 
 def _type(arrow: Any, kind: str) -> Any:

@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from equipoise._extras import require
-from equipoise.errors import DetectorError
+from equipoise.errors import DetectorError, InputError
 from equipoise.scale.ray_engine import cluster
 from equipoise.stance.base import check_count, checked_texts
 from equipoise.types import StanceDetector, StanceScore
@@ -27,7 +27,7 @@ class RayDetector:
         retries: >= 0.
 
     Raises:
-        InputError: `actors` < 1.
+        InputError: `actors` < 1, or more than the cluster has cores.
         MissingExtraError: ray is not installed.
 
     Use `close`, or `with`. Do not use it for few texts a call: a round to an actor costs 1 ms.
@@ -51,6 +51,12 @@ class RayDetector:
         self.name = made.name
         self._cluster = cluster(address, actors)
         self._cluster.__enter__()
+        cores = int(self._ray.cluster_resources().get("CPU", 0))
+        if cores < actors:  # an actor without a core would be waited for without end
+            self._cluster.__exit__()
+            raise InputError(
+                f"the cluster must have a core for each of {actors} actors, has {cores}"
+            )
         remote = self._ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=retries)(_Reader)
         self._actors: list[Any] = [remote.remote(made) for _ in range(actors)]
 

@@ -1,36 +1,57 @@
 """Blocks on a Ray cluster: Ray Data's `map_batches` with an actor pool, one model an actor."""
 
+import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from equipoise._extras import require
+from equipoise.errors import EquipoiseError
 from equipoise.scale.blocks import Block
 from equipoise.scale.folder import OutFolder
 from equipoise.scale.running import do_block
 from equipoise.scale.tasks import Task
 
+_RETRIES = 3
+"""Deaths of a worker over the same blocks before the run ends: a row may be what kills it."""
+
 
 class BlockWorker:
     """What an actor is: it does one block a call, and tells how many rows that was.
 
-    Ray starts a dead actor again and gives its block to another; doing a block twice writes the
-    same part twice.
+    Ray starts a dead actor again and gives all blocks of its call to another, which passes over
+    those that have a part.
     """
 
     def __init__(self, task: Task, folder: OutFolder) -> None:
         self._task = task
         self._folder = folder
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, list[int]]:
-        """Rows and failed rows of each block of the batch (of one)."""
+    def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
+        """Rows and failed rows of each block of the batch (of one), or the error, pickled.
+
+        Subtle: an error is handed over, for what Ray makes of a raised one has lost its class.
+        """
         columns = {name: list(values) for name, values in batch.items()}
         blocks = [
             Block(**{name: _plain(values[at]) for name, values in columns.items()})
             for at in range(len(columns["number"]))
         ]
-        done = [do_block(self._task, block, self._folder) for block in blocks]
-        return {"rows": [rows for rows, _ in done], "failed": [failed for _, failed in done]}
+        try:
+            done = [self._done(block) for block in blocks]
+        except EquipoiseError as error:
+            return {"rows": [0], "failed": [0], "error": [pickle.dumps(error)]}
+        return {
+            "rows": [rows for rows, _ in done],
+            "failed": [failed for _, failed in done],
+            "error": [b""] * len(done),
+        }
+
+    def _done(self, block: Block) -> tuple[int, int]:
+        failed = self._folder.failed(block)
+        if failed is not None:
+            return block.rows, failed
+        return do_block(self._task, block, self._folder)
 
 
 def on_ray(
@@ -49,10 +70,16 @@ def on_ray(
             fn_constructor_args=(task, OutFolder(folder.path.resolve())),
             batch_size=1,
             num_cpus=1,
-            compute=data.ActorPoolStrategy(size=workers),
+            compute=data.ActorPoolStrategy(size=min(workers, len(todo))),
+            max_task_retries=_RETRIES,
         )
-        for row in done.iter_rows():
-            yield int(row["rows"]), int(row["failed"])
+        try:
+            for row in done.iter_rows():
+                if row["error"]:
+                    raise pickle.loads(row["error"])
+                yield int(row["rows"]), int(row["failed"])
+        except require("ray.exceptions", extra="ray").RayError as error:
+            raise EquipoiseError(f"the workers of the cluster failed: {error}") from error
 
 
 class cluster:

@@ -1,12 +1,15 @@
 """A run: every block that has no part yet, on this machine or on a Ray cluster."""
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
+from itertools import islice
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Literal
 
 from equipoise.errors import DetectorError, InputError
@@ -60,10 +63,11 @@ def run(
         progress: called with rows done and rows in all after each block.
 
     Raises:
-        DetectorError: a local worker was killed, or cannot load the task; run again to go on.
         InputError: an argument or an input that does not hold.
         StoreError: `out` belongs to another run.
         MissingExtraError: pyarrow or ray is not installed.
+        EquipoiseError: the model cannot be loaded, it fails on one row after another, or workers
+            die again and again (DetectorError). What is done is kept.
 
     Source: ours.
     """
@@ -119,28 +123,62 @@ def _done(
 def _in_processes(
     task: Task, todo: Sequence[Block], folder: OutFolder, workers: int
 ) -> Iterator[tuple[int, int]]:
-    # Subtle: spawned, not forked: a forked copy of a model's threads would hang. And an executor,
-    # not a pool: a pool would start a worker that cannot load its task again and again, for ever.
-    context = get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _start, (task, folder)) as pool:
-        waiting = {pool.submit(_work, block) for block in todo}
+    """(rows, rows that failed) of each block as it is done.
+
+    A dead process ends its pool: a new one goes on, and what was in hand comes last. After a death
+    one block is done at a time until one is, so that a block that kills is left alone at the end.
+
+    Raises:
+        DetectorError: processes died `_DEATHS` times, and no block was done between.
+    """
+    left = dict.fromkeys(todo)
+    deaths = 0
+    while left:
+        # Subtle: spawned, not forked: a forked copy of a model's threads would hang.
+        pool = ProcessPoolExecutor(workers, get_context("spawn"), _start, (task, folder))
+        running: dict[Future[tuple[int, int]], Block] = {}
         try:
-            for future in as_completed(waiting):
-                yield future.result()
+            coming = iter(tuple(left))
+            while True:
+                room = (1 if deaths else 2 * workers) - len(running)
+                for block in islice(coming, room):
+                    running[pool.submit(_work, block)] = block
+                if not running:
+                    break
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    done = future.result()
+                    del left[running.pop(future)]
+                    deaths = 0
+                    yield done
         except BrokenProcessPool as error:
-            raise DetectorError(
-                "a worker ended before its time: it was killed, or it could not load the task. "
-                "What is done is kept: run this again to go on"
-            ) from error
+            deaths += 1
+            if deaths == _DEATHS:
+                raise DetectorError(
+                    f"workers ended too early {deaths} times and no block was done between, of "
+                    f"{len(left)} that are left: they were killed, as for want of memory, or "
+                    "could not load the task. What is done is kept: run this again to go on"
+                ) from error
+            for block in running.values():
+                left[block] = left.pop(block)
         finally:
             pool.shutdown(cancel_futures=True)
 
 
+_DEATHS = 3
 _MINE: list[tuple[Task, OutFolder]] = []
 
 
 def _start(task: Task, folder: OutFolder) -> None:
     _MINE[:] = [(task, folder)]
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A run that is killed leaves no process waiting for ever, with a model in memory."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _work(block: Block) -> tuple[int, int]:

@@ -5,10 +5,17 @@ from typing import Any, Final, Protocol
 
 from equipoise.errors import EquipoiseError, InputError
 from equipoise.retrieval.base import Embedder
+from equipoise.stance.base import detect_checked
 from equipoise.types import StanceDetector
 
 Row = Mapping[str, Any]
 Made = dict[str, Any]
+
+UNREADABLE = "\0unreadable"
+"""The column that says why a line is no row; no column of an input has this name by chance."""
+
+_ALIKE = 8
+"""Rows that fail one after another in the same words: then the model fails, not the rows."""
 
 
 class Task(Protocol):
@@ -87,12 +94,16 @@ class Labeller:
         return f"label:{self._model().name}:{asked}:{self._text_column}"
 
     def __call__(self, rows: Sequence[Row]) -> list[Made]:
-        """A new row for each row, in order; rows of one question go to the detector together."""
+        """A new row for each row, in order; rows of one question go to the detector together.
+
+        Raises:
+            EquipoiseError: the model cannot be loaded, or fails on one row after another.
+        """
         made: list[Made] = [{} for _ in rows]
         asked: dict[str, list[int]] = {}
         for index, row in enumerate(rows):
             question = self._question or row.get(self._question_column)
-            error = row.get("error") or _no_text(row, self._text_column)
+            error = _no_text(row, self._text_column)
             if not error and not (isinstance(question, str) and question.strip()):
                 error = (
                     f"{self._question_column!r} must be a question, got {type(question).__name__}"
@@ -102,20 +113,22 @@ class Labeller:
                 made[index]["error"] = error
             else:
                 asked.setdefault(str(question), []).append(index)
+        patience = _Patience()
         for question, indices in asked.items():
-            self._label(question, indices, rows, made)
+            label = self._labels(question, rows)
+            for index, values in zip(indices, patience.each(label, indices), strict=True):
+                made[index].update(values)
         return [{**dict.fromkeys(self.columns), **row} for row in made]
 
-    def _label(
-        self, question: str, indices: Sequence[int], rows: Sequence[Row], made: list[Made]
-    ) -> None:
+    def _labels(self, question: str, rows: Sequence[Row]) -> Callable[[Sequence[int]], list[Made]]:
+        model = self._model()  # a model that cannot be loaded is no failure of a row
+
         def label(some: Sequence[int]) -> list[Made]:
             texts = [rows[index][self._text_column] for index in some]
-            scores = self._model().detect(question, texts)
+            scores = detect_checked(model, question, texts)
             return [{"stance": s.label.value, **s.to_dict(), "windows": s.windows} for s in scores]
 
-        for index, values in zip(indices, _each(label, indices), strict=True):
-            made[index].update(values)
+        return label
 
     def _model(self) -> StanceDetector:
         if self._loaded is None:
@@ -157,16 +170,22 @@ class Embedding:
         return f"embed:{self._model().name}:{self._text_column}"
 
     def __call__(self, rows: Sequence[Row]) -> list[Made]:
-        """A new row for each row, in order."""
-        errors = [row.get("error") or _no_text(row, self._text_column) for row in rows]
+        """A new row for each row, in order.
+
+        Raises:
+            EquipoiseError: as for `Labeller`.
+        """
+        errors = [_no_text(row, self._text_column) for row in rows]
         sound = [index for index, error in enumerate(errors) if not error]
         made: list[Made] = [{"embedding": None, "error": error} for error in errors]
 
+        model = self._model()
+
         def embed(some: Sequence[int]) -> list[Made]:
-            vectors = self._model().embed([rows[index][self._text_column] for index in some])
+            vectors = model.embed([rows[index][self._text_column] for index in some])
             return [{"embedding": vector} for vector in vectors]
 
-        for index, values in zip(sound, _each(embed, sound), strict=True):
+        for index, values in zip(sound, _Patience().each(embed, sound), strict=True):
             made[index].update(values)
         return made
 
@@ -185,17 +204,43 @@ class Embedding:
 
 
 def _no_text(row: Row, column: str) -> str | None:
+    if UNREADABLE in row:
+        return str(row[UNREADABLE])
     text = row.get(column)
     return None if isinstance(text, str) else f"{column!r} must be a str, got {type(text).__name__}"
 
 
-def _each(work: Callable[[Sequence[int]], list[Made]], indices: Sequence[int]) -> list[Made]:
-    """What `work` makes of all; where it fails, of each by itself, so that one row fails alone."""
-    if not indices:
-        return []
-    try:
-        return work(indices)
-    except EquipoiseError as error:
-        if len(indices) == 1:
-            return [{"error": f"{type(error).__name__}: {error}"}]
-    return [made for index in indices for made in _each(work, [index])]
+class _Patience:
+    """Lets a row fail alone, and stops when it is not the rows that fail."""
+
+    def __init__(self) -> None:
+        self._last, self._alike = "", 0
+
+    def each(self, work: Callable[[Sequence[int]], list[Made]], rows: Sequence[int]) -> list[Made]:
+        """What `work` makes of all; where it fails, of each by itself.
+
+        Raises:
+            EquipoiseError: `_ALIKE` rows failed one after another in the same words, as they do
+                when a server is gone. The rows stay undone, and the next run tries them again.
+        """
+        if len(rows) > 1:
+            try:
+                made = work(rows)
+                self._alike = 0
+                return made
+            except EquipoiseError:
+                pass
+        return [self._one(work, row) for row in rows]
+
+    def _one(self, work: Callable[[Sequence[int]], list[Made]], row: int) -> Made:
+        try:
+            made = work([row])
+        except EquipoiseError as error:
+            told = f"{type(error).__name__}: {error}"
+            self._alike = self._alike + 1 if told == self._last else 1
+            self._last = told
+            if self._alike == _ALIKE:
+                raise
+            return {"error": told}
+        self._alike = 0
+        return made[0]
