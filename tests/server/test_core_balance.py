@@ -127,6 +127,22 @@ def test_answers_come_side_by_side(client: httpx.Client) -> None:
     assert first["answer"]["text"] == "Both sides."
 
 
+def test_answers_at_the_same_time_leave_the_count_right(
+    client: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    body = {"question": QUESTION, "documents": POOL}
+    with ThreadPoolExecutor(6) as pool:
+        told = list(pool.map(lambda _: client.post("/v1/answer", json=body).status_code, range(12)))
+    assert told == [200] * 12
+    text = client.get("/metrics").text.splitlines()
+    assert "equipoise_requests_running 0.0" in text
+    assert "equipoise_requests_waiting 0.0" in text
+    assert client.post("/v1/balance", json=body).status_code == 200
+    assert [record for record in caplog.records if record.name == "asyncio"] == []
+
+
 def test_without_a_generator_answers_are_not_configured(serving: Serving) -> None:
     with serving(create_app(balancer())) as url:
         body = {"question": QUESTION, "documents": POOL}

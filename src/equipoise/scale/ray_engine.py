@@ -13,7 +13,7 @@ from equipoise.scale.running import do_block
 from equipoise.scale.tasks import Task
 
 _RETRIES = 3
-"""Deaths of a worker over the same blocks before the run ends: a row may be what kills it."""
+"""Times that blocks are tried again after a worker died over them: a row may be what kills it."""
 
 
 class BlockWorker:

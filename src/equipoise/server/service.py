@@ -16,6 +16,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.prompt import Template
 from equipoise.rag import Rag, RagAnswer
 from equipoise.result import Selection
+from equipoise.selection.duplicates import Duplicates
 from equipoise.selection.gate import Gate, GateMode
 from equipoise.server.errors import Refused
 from equipoise.server.limits import Limits
@@ -211,7 +212,7 @@ class Service:
         """The result of `task`, run in a worker thread when one is free.
 
         `size` is how many characters the documents have, None where that is not known yet. A task
-        that `answers` waits for a generator, so it takes a thread of others and has no size.
+        that `answers` waits for a generator: it takes a thread of others, and no part in the pace.
 
         Raises:
             Refused: 503, the queue is full or too long to be done in time; 504, the time was over.
@@ -222,7 +223,8 @@ class Service:
         context = contextvars.copy_context()
         context.run(DEADLINE.set, deadline)
         self._in_flight += 1
-        self._pace.begin(size)
+        if size:
+            self._pace.begin(size)
         self.metrics.waiting.inc()
         pool = self._answering if answers else self._pool
         future = pool.submit(context.run, self._timed, task)
@@ -265,8 +267,9 @@ class Service:
         self._in_flight -= 1
         if future.cancelled():  # it never reached a thread
             self.metrics.waiting.dec()
-        late = future.cancelled() or isinstance(future.exception(), OutOfTimeError)
-        self._pace.end(size, served=not late)
+        if size:
+            late = future.cancelled() or isinstance(future.exception(), OutOfTimeError)
+            self._pace.end(size, served=not late)
 
     def _retriever(self, index: str) -> Retriever:
         if index not in self.retrievers:
@@ -276,20 +279,17 @@ class Service:
 
     def _balancer(self, options: Options) -> Balancer:
         base = self.balancer
-        gate, merge, unsure = options.gate, options.merge_duplicates, options.unsure_below
-        duplicates = base.duplicates if merge is None else merge and (base.duplicates or True)
-        return Balancer(
-            detector=Timely(self._shared(), self._lazy_batch),
-            quota=options.quota or base.quota,
-            gate=base.gate if gate is None else Gate(gate, base.gate.sure),
-            merge_duplicates=duplicates or False,
-            rule=base.rule,
-            on_error=base.on_error,
-            label_chosen=base.label_chosen,
-            unsure_below=base.unsure_below if unsure is None else unsure,
-            filter=base.filter,
-            sources=base.sources,
-        )
+        made = base.with_detector(Timely(self._shared(), self._lazy_batch))
+        if options.quota is not None:
+            made.quota = options.quota
+        if options.gate is not None:
+            made.gate = Gate(options.gate, base.gate.sure)
+        if options.merge_duplicates is not None:
+            merged = base.duplicates or Duplicates()
+            made.duplicates = merged if options.merge_duplicates else None
+        if options.unsure_below is not None:
+            made.unsure_below = options.unsure_below
+        return made
 
     def _shared(self) -> StanceDetector:
         with _MAKING:

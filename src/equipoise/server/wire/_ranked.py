@@ -31,7 +31,8 @@ class TextIn(BaseModel):
     text: StrictStr
 
 
-def _text(document: object) -> object:
+def text_of(document: object) -> object:
+    """The text of a string or of an object with a string `text`; a validation error otherwise."""
     text = document.get("text") if isinstance(document, dict) else document
     if isinstance(text, str):
         return text
@@ -41,7 +42,7 @@ def _text(document: object) -> object:
     )
 
 
-Text = Annotated[str, BeforeValidator(_text, json_schema_input_type=StrictStr | TextIn)]
+Text = Annotated[str, BeforeValidator(text_of, json_schema_input_type=StrictStr | TextIn)]
 
 
 class RerankIn(BaseModel):

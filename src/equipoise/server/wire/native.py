@@ -4,11 +4,11 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr
-from pydantic_core import PydanticCustomError
 
 from equipoise.result import Selection
 from equipoise.server.errors import Json, Refused, to_json
 from equipoise.server.service import Options, Service
+from equipoise.server.wire._ranked import text_of
 from equipoise.types import Quota
 
 
@@ -25,12 +25,8 @@ class DocumentIn(BaseModel):
 
 
 def _document(given: object) -> object:
-    if isinstance(given, str) or (isinstance(given, dict) and isinstance(given.get("text"), str)):
-        return given
-    kind = "an object without one" if isinstance(given, dict) else type(given).__name__
-    raise PydanticCustomError(
-        "document", "must be a string or an object with a string 'text', got {kind}", {"kind": kind}
-    )
+    text_of(given)  # in words of ours, before pydantic names both kinds
+    return given
 
 
 Document = Annotated[StrictStr | DocumentIn, BeforeValidator(_document)]
