@@ -1,11 +1,13 @@
 """Does an audit find planted one-sided documents? Measured on a pack of the lab.
 
     python benchmarks/audit_effect.py PACK --labels labels.sqlite
+    python benchmarks/audit_effect.py PACK --labels labels.sqlite --attack EBI-PRO --attack EBI-CON
 
 Each topic has one question (the data's own). Four corpora are made of the pack's clean documents:
 in turn, each topic is attacked from the pro side, from the con side, gets as many documents of both
 sides (half each), or is left alone. So every corpus has attacked and clean topics, and every topic
-is each once. The earlier audit is the one of the clean documents alone.
+is each once. The earlier audit is the one of the clean documents alone. What is planted are the
+pack's own injected documents, or those of corpora that `equipoise lab attack` has made.
 """
 
 import argparse
@@ -16,8 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from equipoise.audit import Kind, Question, audit
+from equipoise.audit import Kind, Question, Settings, audit
 from equipoise.lab.pack import Document, Origin, Pack, read_pack
+from equipoise.lab.poison.folder import read_poisoned
 from equipoise.retrieval import MemoryRetriever, load_embedder
 from equipoise.stance import CachedDetector, load_detector
 from equipoise.types import Candidate, Stance
@@ -43,16 +46,30 @@ class Remembering:
         return self.inner.embed_question(question)
 
 
-def planted(pack: Pack, topic: str, role: str, size: str) -> list[Document]:
+class Injected:
+    """The documents that can be planted: the pack's, or those of attacked corpora."""
+
+    def __init__(self, pack: Pack, attacks: list[Path]):
+        self.made = [d for folder in attacks for d in read_poisoned(folder, pack).documents]
+        self.pack, self.attacked = pack, bool(attacks)
+
+    def of(self, topic: str, side: str) -> list[Document]:  # noqa: D102
+        if not self.attacked:
+            return list(self.pack.injected(topic, Stance(side)))
+        return [d for d in self.made if d.topic == topic and d.stance is Stance(side)]
+
+
+def planted(injected: Injected, topic: str, role: str, size: str) -> list[Document]:
+    pack = injected.pack
     if role == "none":
         return []
     genuine = sum(d.topic == topic and d.origin is Origin.GENUINE for d in pack.documents)
     n = round(PAPER / (1 - PAPER) * genuine) if size == "share" else int(size)
     n = max(1, n)
     if role == "both":
-        pro, con = (pack.injected(topic, Stance(side)) for side in ("pro", "con"))
+        pro, con = (injected.of(topic, side) for side in ("pro", "con"))
         return [*pro[: (n + 1) // 2], *con[: n // 2]]
-    return list(pack.injected(topic, Stance(role))[:n])
+    return injected.of(topic, role)[:n]
 
 
 def main() -> None:
@@ -61,8 +78,13 @@ def main() -> None:
     parser.add_argument("--labels", type=Path)
     parser.add_argument("--detector", default="default")
     parser.add_argument("--sizes", default="3,share,7")
+    parser.add_argument("--attack", type=Path, action="append", default=[])
+    parser.add_argument("--near", type=int, default=Settings().near)
+    parser.add_argument("--depth", type=int, default=Settings().depth)
     options = parser.parse_args()
     pack = read_pack(options.pack)
+    injected = Injected(pack, options.attack)
+    settings = Settings(near=options.near, depth=options.depth)
     topics = [t.id for t in pack.topics]
     rng = random.Random(20260905)
     asked = {q.topic: Question(q.topic, q.text) for q in reversed(pack.questions) if q.original}
@@ -76,7 +98,9 @@ def main() -> None:
         def run(documents, against=None):
             found = MemoryRetriever(documents, embedder)
             questions = [asked[t] for t in topics]
-            return audit(found, questions, detector=detector, date="0", against=against)
+            return audit(
+                found, questions, detector=detector, settings=settings, date="0", against=against
+            )
 
         before = run(clean)
         alone = {kind.value: len(before.with_finding(kind)) / len(topics) for kind in Kind}
@@ -88,7 +112,7 @@ def main() -> None:
                 roles = [ROLES[(number + turn) % 4] for number in range(len(topics))]
                 extra = []
                 for topic, role in zip(topics, roles, strict=True):
-                    new = planted(pack, topic, role, size)
+                    new = planted(injected, topic, role, size)
                     extra += [Candidate(d.id, d.text, metadata={"date": "2026-12"}) for d in new]
                     if role in ("pro", "con"):
                         genuine = sum(

@@ -1,12 +1,14 @@
 """What do Ray's actors gain over one process, what do they cost, and does memory stay flat?
 
-    python benchmarks/scale.py label [--passages 240] [--detector default]
+    python benchmarks/scale.py label [--passages 1280] [--rounds 3] [--detector default]
     python benchmarks/scale.py embed [--passages 2000]
     python benchmarks/scale.py memory [--rows 200000]
 
 label: the same passages through one process, through Ray with one actor and with two, one thread
-each. What counts is the time from the first part to the last, less the first block of each
-worker, so that starting Ray and loading models is left out; the whole time is printed as well.
+each, beside two processes without Ray, which is what the machine allows; in several rounds, every
+second one in the opposite order, for a machine's speed drifts by a quarter. What counts is the
+time from the first part to the last, less the first block of each worker, so that starting Ray and
+loading models is left out; the whole time is printed as well.
 memory: resident memory of a local run over many short rows with a detector that costs nothing.
 """
 
@@ -16,12 +18,19 @@ import os
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 
 from equipoise.data import clean_corpus, contested
 from equipoise.scale import Embedding, Labeller, run
 from equipoise.testing import FakeDetector
 
-BLOCK = 8
+BLOCK = 32
+ENGINES = (
+    ("one process", "local", 1),
+    ("Ray, one actor", "ray", 1),
+    ("two processes", "local", 2),
+    ("Ray, two actors", "ray", 2),
+)
 
 
 def _passages(folder: Path, count: int) -> Path:
@@ -41,30 +50,39 @@ def _passages(folder: Path, count: int) -> Path:
     return file
 
 
-def label(passages: int, detector: str) -> None:
-    """Rows a second of each engine, and the ratios."""
-    rates: dict[str, float] = {}
-    with tempfile.TemporaryDirectory() as work:
-        file = _passages(Path(work), passages)
-        for name, engine, workers in (
-            ("one process", "local", 1),
-            ("Ray, one actor", "ray", 1),
-            ("Ray, two actors", "ray", 2),
-        ):
-            out = Path(work) / name.replace(" ", "-")
-            began = time.perf_counter()
-            run(Labeller(detector), [file], out, engine=engine, workers=workers, block_rows=BLOCK)
-            whole = time.perf_counter() - began
-            times = sorted(part.stat().st_mtime for part in out.glob("part-*"))
-            steady = times[workers - 1 :]
-            rates[name] = BLOCK * (len(steady) - 1) / (steady[-1] - steady[0])
-            print(
-                f"{name}: {rates[name]:.2f} rows a second once started; {whole:.1f} s in all, "
-                f"load {os.getloadavg()[0]:.1f}"
-            )
-    one = rates["one process"]
-    print(f"two actors {rates['Ray, two actors'] / one:.2f} times one process")
-    print(f"one actor costs {100 * (one / rates['Ray, one actor'] - 1):.1f}% more time")
+def label(passages: int, detector: str, rounds: int) -> None:
+    """Rows a second of each engine, and the ratios to one process of the same round."""
+    ratios: dict[str, list[float]] = {}
+    for turn in range(rounds):
+        rates: dict[str, float] = {}
+        with tempfile.TemporaryDirectory() as work:
+            file = _passages(Path(work), passages)
+            for name, engine, workers in ENGINES if turn % 2 == 0 else reversed(ENGINES):
+                out = Path(work) / name.replace(" ", "-")
+                began = time.perf_counter()
+                run(
+                    Labeller(detector),
+                    [file],
+                    out,
+                    engine=engine,  # type: ignore[arg-type]
+                    workers=workers,
+                    block_rows=BLOCK,
+                )
+                whole = time.perf_counter() - began
+                times = sorted(part.stat().st_mtime for part in out.glob("part-*"))
+                steady = times[workers - 1 :]
+                rates[name] = BLOCK * (len(steady) - 1) / (steady[-1] - steady[0])
+                print(
+                    f"round {turn + 1}, {name}: {rates[name]:.2f} rows a second once started; "
+                    f"{whole:.1f} s in all, load {os.getloadavg()[0]:.1f}"
+                )
+        for name, rate in rates.items():
+            ratios.setdefault(name, []).append(rate / rates["one process"])
+    for name, several in ratios.items():
+        print(
+            f"{name}: {median(several):.2f} times one process "
+            f"({min(several):.2f} to {max(several):.2f} in {rounds} rounds)"
+        )
 
 
 def embed(passages: int) -> None:
@@ -120,12 +138,13 @@ def main() -> None:
     """Run one part."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", choices=["label", "embed", "memory"])
-    parser.add_argument("--passages", type=int, default=240)
+    parser.add_argument("--passages", type=int, default=1280)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--detector", default="default")
     parser.add_argument("--rows", type=int, default=200_000)
     given = parser.parse_args()
     if given.part == "label":
-        label(given.passages, given.detector)
+        label(given.passages, given.detector, given.rounds)
     elif given.part == "embed":
         embed(given.passages)
     else:
