@@ -2,6 +2,7 @@
 
     python benchmarks/audit_effect.py PACK --labels labels.sqlite
     python benchmarks/audit_effect.py PACK --labels labels.sqlite --attack EBI-PRO --attack EBI-CON
+    python benchmarks/audit_effect.py PACK --detector oracle  # or degraded:0.9
 
 Each topic has one question (the data's own). Four corpora are made of the pack's clean documents:
 in turn, each topic is attacked from the pro side, from the con side, gets as many documents of both
@@ -19,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from equipoise.audit import Kind, Question, Settings, audit
+from equipoise.lab.labels import load_labels
 from equipoise.lab.pack import Document, Origin, Pack, read_pack
 from equipoise.lab.poison.folder import read_poisoned
 from equipoise.retrieval import MemoryRetriever, load_embedder
@@ -44,6 +46,19 @@ class Remembering:
 
     def embed_question(self, question):  # noqa: D102
         return self.inner.embed_question(question)
+
+
+class TrueLabels:
+    """The labels of the pack itself, or those with errors, as a detector ("oracle")."""
+
+    def __init__(self, spec: str, pack: Pack, injected: "Injected"):
+        self.labels = load_labels(spec)
+        self.name = self.labels.name
+        self.asked = {q.text: q for q in pack.questions}
+        self.known = {d.text: d for d in [*pack.documents, *injected.made]}
+
+    def detect(self, question, texts):  # noqa: D102
+        return list(self.labels.scores(self.asked[question], [self.known[t] for t in texts]))
 
 
 class Injected:
@@ -91,8 +106,11 @@ def main() -> None:
     month = {d.id: f"2026-{rng.randrange(1, 12):02d}" for d in pack.documents}
     embedder = Remembering(load_embedder("minilm"))
     clean = [Candidate(d.id, d.text, metadata={"date": month[d.id]}) for d in pack.clean]
+    true = options.detector.startswith(("oracle", "degraded:"))
     with CachedDetector(
-        load_detector(options.detector), path=options.labels, max_items=500_000
+        TrueLabels(options.detector, pack, injected) if true else load_detector(options.detector),
+        path=options.labels,
+        max_items=500_000,
     ) as detector:
 
         def run(documents, against=None):

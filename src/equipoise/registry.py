@@ -58,6 +58,7 @@ PARTS: Final = MappingProxyType(
                 "faiss": f"{_RETRIEVAL}.folder_store:FolderStore",
                 "milvus": f"{_RETRIEVAL}.milvus_store:MilvusStore",
                 "postgresql": f"{_RETRIEVAL}.pgvector_store:PgvectorStore",
+                "qdrant": f"{_RETRIEVAL}.qdrant_store:QdrantStore",
             }
         ),
     }

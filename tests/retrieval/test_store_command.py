@@ -58,6 +58,11 @@ def test_the_commands_fill_a_milvus_file(run: Run) -> None:
     loaded(run, "milvus:corpus.db")
 
 
+def test_the_commands_fill_a_qdrant_folder(run: Run) -> None:
+    pytest.importorskip("qdrant_client")
+    loaded(run, "qdrant:corpus")
+
+
 def test_the_commands_fill_a_table_and_do_not_tell_the_password(run: Run, postgres: str) -> None:
     url = f"{postgres}/command"
     loaded(run, url)
@@ -67,14 +72,16 @@ def test_the_commands_fill_a_table_and_do_not_tell_the_password(run: Run, postgr
 @pytest.mark.parametrize(
     ("url", "code", "message"),
     [
-        ("redis://u:secret@h/x", 2, "a store must be one of faiss, milvus, postgresql"),
+        ("redis://u:secret@h/x", 2, "a store must be one of faiss, milvus, postgresql, qdrant"),
         ("faiss:none", 1, "equipoise store load"),
         ("postgresql://u:secret@127.0.0.1:1/d/t", 1, "its server is not"),
+        ("qdrant+http://secret@127.0.0.1:1/c", 1, "its server is not"),
     ],
 )
 def test_misuse_ends_with_2_and_failure_with_1(run: Run, url: str, code: int, message: str) -> None:
-    if url.startswith("postgresql"):
-        pytest.importorskip("psycopg")
+    for scheme, library in (("postgresql", "psycopg"), ("qdrant", "qdrant_client")):
+        if url.startswith(scheme):
+            pytest.importorskip(library)
     result = run("info", "--store", url)
     assert result.returncode == code
     assert message in result.stderr

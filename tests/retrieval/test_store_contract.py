@@ -44,12 +44,18 @@ def _faiss(request: pytest.FixtureRequest) -> str:
     return f"faiss:{request.getfixturevalue('tmp_path')}/ix"
 
 
+def _qdrant(request: pytest.FixtureRequest) -> str:
+    pytest.importorskip("qdrant_client", reason="qdrant-client is not installed: extra qdrant")
+    return f"qdrant:{request.getfixturevalue('tmp_path')}/qd"
+
+
 # name -> the URL of a store that is not there yet
 STORES: dict[str, Callable[[pytest.FixtureRequest], str]] = {
     "faiss": _faiss,
     "milvus file": _lite,
     "milvus server": lambda request: _new(request, "milvus"),
     "postgresql": lambda request: _new(request, "postgres"),
+    "qdrant folder": _qdrant,
 }
 
 
@@ -320,7 +326,20 @@ def test_a_name_holds_no_password(store: VectorStore, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "x", "redis://u:secret@h/x", "faiss:", "milvus:x", "milvus+ftp://h/c"]
+    "url",
+    [
+        "",
+        "x",
+        "redis://u:secret@h/x",
+        "faiss:",
+        "milvus:x",
+        "milvus+ftp://h/c",
+        "qdrant:",
+        "qdrant://secret@h:6333/c",
+        "qdrant+http://secret@h:6333",
+        "qdrant+http://secret@h:6333/a b",
+        "qdrant+ftp://secret@h/c",
+    ],
 )
 def test_a_url_of_no_store_is_an_input_error(url: str) -> None:
     with pytest.raises(InputError) as told:

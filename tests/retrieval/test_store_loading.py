@@ -315,13 +315,16 @@ TO_KILL: dict[str, Callable[[pytest.FixtureRequest], str]] = {
     "milvus file": lambda request: f"milvus:{request.getfixturevalue('tmp_path')}/lite.db",
     "milvus server": lambda request: f"{request.getfixturevalue('milvus')}/k{uuid.uuid4().hex[:9]}",
     "postgresql": lambda request: f"{request.getfixturevalue('postgres')}/k{uuid.uuid4().hex[:9]}",
+    "qdrant folder": lambda request: f"qdrant:{request.getfixturevalue('tmp_path')}/qd",
 }
+
+LIBRARIES = {"milvus file": "milvus_lite", "qdrant folder": "qdrant_client"}
 
 
 @pytest.fixture(params=TO_KILL)
 def url(request: pytest.FixtureRequest) -> str:
-    if request.param == "milvus file":
-        pytest.importorskip("milvus_lite")
+    if request.param in LIBRARIES:
+        pytest.importorskip(LIBRARIES[request.param])
     return TO_KILL[request.param](request)
 
 

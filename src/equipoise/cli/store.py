@@ -11,8 +11,8 @@ app = typer.Typer(help="Passages in a vector store: load a corpus, look at what 
 _URL = typer.Option(
     "--store",
     "-s",
-    help="faiss:FOLDER, milvus:FILE.db, milvus+http://HOST:19530/COLLECTION or "
-    "postgresql://HOST/DATABASE/TABLE.",
+    help="faiss:FOLDER, milvus:FILE.db, milvus+http://HOST:19530/COLLECTION, qdrant:FOLDER, "
+    "qdrant+http://HOST:6333/COLLECTION or postgresql://HOST/DATABASE/TABLE.",
 )
 
 

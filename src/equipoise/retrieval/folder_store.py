@@ -31,7 +31,8 @@ from equipoise.retrieval.manifest import (
     write_manifest,
 )
 from equipoise.retrieval.passages import document_id, passage_line
-from equipoise.retrieval.store import Filter, missing
+from equipoise.retrieval.store import Filter
+from equipoise.retrieval.store_base import StoreBase, missing, require_batch
 from equipoise.retrieval.swapping import followed, swap_in, work_folder, writing
 from equipoise.retrieval.where import Where
 from equipoise.types import Candidate
@@ -39,7 +40,7 @@ from equipoise.types import Candidate
 _FEWEST = 4_096
 
 
-class FolderStore:
+class FolderStore(StoreBase):
     """A `VectorStore` in an index folder: FAISS vectors beside the passages, all on this machine.
 
     What is stored is held in memory, and the folder written anew and swapped in whole by `flush`,
@@ -49,9 +50,8 @@ class FolderStore:
     """
 
     def __init__(self, path: Path, base: FaissStore | None, embedder: str, dimension: int) -> None:
+        super().__init__(f"faiss:{path}", embedder=embedder, dimension=dimension)
         self.path = path
-        self._embedder = embedder
-        self._dimension = dimension
         self._lock = threading.RLock()
         self._pending: dict[str, tuple[Candidate, NDArray[np.float32]]] = {}
         self._take(base)
@@ -74,21 +74,6 @@ class FolderStore:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise StoreError(f"{path} must be an index folder or not be there. Give another.")
         return cls(path, None, embedder.name, embedder.dimension)
-
-    @property
-    def name(self) -> str:
-        """`faiss:FOLDER`."""
-        return f"faiss:{self.path}"
-
-    @property
-    def embedder(self) -> str:
-        """The name of the model that the vectors come from."""
-        return self._embedder
-
-    @property
-    def dimension(self) -> int:
-        """Length of every vector."""
-        return self._dimension
 
     def __len__(self) -> int:
         """Number of passages, those not written yet included."""
@@ -158,8 +143,7 @@ class FolderStore:
         Raises:
             StoreError: something was stored since the scan began.
         """
-        if batch < 1:
-            raise InputError(f"batch must be >= 1, got {batch}")
+        require_batch(batch)
         wanted = Where.of(where)
         self.flush()
         places = self._places

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from equipoise._extras import require
-from equipoise.errors import InputError, StoreError, StoreUnavailableError
+from equipoise.errors import InputError
+from equipoise.retrieval.store_base import refused, unavailable
 
 T = TypeVar("T")
 _COLLECTION = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -89,14 +90,11 @@ class MilvusConnection:
                 client.load_collection(**self.of_collection)
                 return work(client)
         except (pymilvus.MilvusException, grpc.RpcError) as error:
-            name, reason = self.address.name, " ".join(str(error).split())
+            name, reason = self.address.name, str(error)
             if _is_away(error, grpc):
                 self.close()  # what the client makes of a lost connection is not to be relied on
-                raise StoreUnavailableError(
-                    f"{name} must be reachable, and its server is not: {reason}. Start it, or look "
-                    "at host, port, user and password."
-                ) from error
-            raise StoreError(f"{name} could not do what it was asked: {reason}") from error
+                raise unavailable(name, reason) from error
+            raise refused(name, reason) from error
 
     def close(self) -> None:
         """Lets the client go; the next call makes another."""

@@ -15,7 +15,8 @@ from equipoise.errors import InputError, StoreError
 from equipoise.retrieval.base import Embedder
 from equipoise.retrieval.exact import MOST_ID_BYTES, Hits, best, checked_question, checked_rows
 from equipoise.retrieval.milvus_connection import MilvusAddress, MilvusConnection
-from equipoise.retrieval.store import Filter, missing
+from equipoise.retrieval.store import Filter
+from equipoise.retrieval.store_base import ConnectedStore, foreign, missing, require_batch
 from equipoise.retrieval.where import Where
 from equipoise.types import Candidate
 
@@ -25,7 +26,7 @@ _MODEL = "equipoise.embedder"
 _FIELDS = ["id", "text", "metadata"]
 
 
-class MilvusStore:
+class MilvusStore(ConnectedStore[MilvusConnection]):
     """A `VectorStore` in one collection: id, text, metadata (JSON), embedding, with a FLAT index.
 
     The collection's property `equipoise.embedder` holds the model's name. Searches are exact, O(n
@@ -33,11 +34,6 @@ class MilvusStore:
     most 65,535 bytes a passage. `timeout_s` > 0 bounds every call, the client's own repetitions
     included. `open` is the way to get one.
     """
-
-    def __init__(self, connection: MilvusConnection) -> None:
-        self._connection = connection
-        self._embedder = ""
-        self._dimension = 0
 
     @classmethod
     def open(
@@ -47,30 +43,7 @@ class MilvusStore:
         address = MilvusAddress.of(url)
         if address.is_file and not create and not Path(address.uri).exists():
             raise missing(address.name)
-        store = cls(MilvusConnection(address))
-        try:
-            store._connection.run(
-                lambda client: store._prepare(client, embedder if create else None)
-            )
-        except BaseException:
-            store.close()
-            raise
-        return store
-
-    @property
-    def name(self) -> str:
-        """`milvus:FILE.db` or `milvus+http://HOST:PORT/COLLECTION`, without user and password."""
-        return self._connection.address.name
-
-    @property
-    def embedder(self) -> str:
-        """The name of the model that the vectors come from."""
-        return self._embedder
-
-    @property
-    def dimension(self) -> int:
-        """Length of every vector."""
-        return self._dimension
+        return cls._opened(MilvusConnection(address), embedder if create else None)
 
     def __len__(self) -> int:
         """Number of passages."""
@@ -146,8 +119,7 @@ class MilvusStore:
         Raises:
             StoreError: the server gave passages out of order, so that some could be missed.
         """
-        if batch < 1:
-            raise InputError(f"batch must be >= 1, got {batch}")
+        require_batch(batch)
         wanted = Where.of(where)
         fields = [*_FIELDS, "embedding"] if embeddings else _FIELDS
         pages = self._run(
@@ -175,11 +147,10 @@ class MilvusStore:
         """Has the server write what it holds in memory to its files."""
         self._run("flush")
 
-    def close(self) -> None:
-        """Lets the connection go."""
-        self._connection.close()
+    def _prepare(self, embedder: Embedder | None) -> None:
+        self._connection.run(lambda client: self._load(client, embedder))
 
-    def _prepare(self, client: Any, embedder: Embedder | None) -> None:
+    def _load(self, client: Any, embedder: Embedder | None) -> None:
         """Makes the collection for `embedder` where there is none; reads what it says of itself."""
         at = self._connection.of_collection
         if not client.has_collection(**at):
@@ -189,10 +160,7 @@ class MilvusStore:
         about = client.describe_collection(**at)
         vectors = [entry for entry in about["fields"] if entry["name"] == "embedding"]
         if _MODEL not in about["properties"] or not vectors:
-            raise StoreError(
-                f"{self.name} must be a collection that equipoise made, and is another. Name a "
-                "collection that is not there yet."
-            )
+            raise foreign(self.name, "collection")
         self._embedder = about["properties"][_MODEL]
         self._dimension = int(vectors[0]["params"]["dim"])
         client.load_collection(**at)

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from equipoise._extras import require
-from equipoise.errors import InputError, StoreError, StoreUnavailableError
+from equipoise.errors import InputError
+from equipoise.retrieval.store_base import refused, unavailable
 
 T = TypeVar("T")
 _TABLE = re.compile(r"([A-Za-z_]\w*\.)?[A-Za-z_]\w*", re.ASCII)
@@ -98,12 +99,8 @@ def _told(name: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        reason = " ".join(str(error).split())
         state = error.sqlstate or ""
         lost = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
         if state.startswith(_PASSING) or (lost and not state):
-            raise StoreUnavailableError(
-                f"{name} must be reachable, and its server is not: {reason}. Start it, or look at "
-                "host, port, user and password."
-            ) from error
-        raise StoreError(f"{name} could not do what it was asked: {reason}") from error
+            raise unavailable(name, str(error)) from error
+        raise refused(name, str(error)) from error

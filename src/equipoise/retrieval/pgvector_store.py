@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise._extras import require
-from equipoise.errors import InputError, StoreError
 from equipoise.retrieval.base import Embedder
 from equipoise.retrieval.exact import Hits, best, checked_question, checked_rows
 from equipoise.retrieval.pgvector_connection import PostgresAddress, PostgresConnection
-from equipoise.retrieval.store import Filter, missing
+from equipoise.retrieval.store import Filter
+from equipoise.retrieval.store_base import ConnectedStore, foreign, missing, require_batch
 from equipoise.retrieval.where import Where
 from equipoise.types import Candidate
 
 
-class PgvectorStore:
+class PgvectorStore(ConnectedStore[PostgresConnection]):
     """A `VectorStore` in one table: id, text, metadata (jsonb), embedding (vector).
 
     The table's comment holds the model's name. Every search reads all vectors and is exact, O(n *
@@ -29,40 +29,16 @@ class PgvectorStore:
     """
 
     def __init__(self, connection: PostgresConnection) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._table = connection.address.table.split(".")
-        self._embedder = ""
-        self._dimension = 0
 
     @classmethod
     def open(
         cls, url: str, *, embedder: Embedder | None = None, create: bool = False
     ) -> PgvectorStore:
         """The store in the table that `url` names; see `open_store`."""
-        store = cls(PostgresConnection(PostgresAddress.of(url)))
-        try:
-            if create and embedder is not None:
-                store._create(embedder)
-            store._read_about()
-        except BaseException:
-            store.close()
-            raise
-        return store
-
-    @property
-    def name(self) -> str:
-        """`postgresql://HOST:PORT/DATABASE/TABLE`, without user and password."""
-        return self._connection.address.name
-
-    @property
-    def embedder(self) -> str:
-        """The name of the model that the vectors come from."""
-        return self._embedder
-
-    @property
-    def dimension(self) -> int:
-        """Length of every vector."""
-        return self._dimension
+        connection = PostgresConnection(PostgresAddress.of(url))
+        return cls._opened(connection, embedder if create else None)
 
     def __len__(self) -> int:
         """Number of passages."""
@@ -130,8 +106,7 @@ class PgvectorStore:
         self, batch: int = 1000, *, where: Filter | None = None, embeddings: bool = False
     ) -> Iterator[Candidate]:
         """Every passage once, by id, read `batch` at a time."""
-        if batch < 1:
-            raise InputError(f"batch must be >= 1, got {batch}")
+        require_batch(batch)
         wanted = Where.of(where)
         condition, values = _condition(wanted)
         columns = "id, text, metadata" + (", embedding" if embeddings else "")
@@ -153,10 +128,6 @@ class PgvectorStore:
 
     def flush(self) -> None:
         """Nothing: every call's work is committed at its end."""
-
-    def close(self) -> None:
-        """Closes the connection."""
-        self._connection.close()
 
     def _create(self, embedder: Embedder) -> None:
         about = json.dumps({"equipoise": 1, "embedder": embedder.name})
@@ -190,18 +161,16 @@ class PgvectorStore:
         ).fetchone()
         return None if row is None else str(row[0])
 
-    def _read_about(self) -> None:
-        """Takes model and dimension from the table."""
+    def _prepare(self, embedder: Embedder | None) -> None:
+        if embedder is not None:
+            self._create(embedder)
         comment = self._connection.run(self._comment)
         if comment is None:
             raise missing(self.name)
         try:
             self._embedder = str(json.loads(comment)["embedder"])
         except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(
-                f"{self.name} must be a table that equipoise made, and is another. Name a table "
-                "that is not there yet."
-            ) from error
+            raise foreign(self.name, "table") from error
         rows = self._rows(
             "SELECT atttypmod FROM pg_attribute WHERE attrelid = to_regclass(%s) "
             "AND attname = 'embedding'",

@@ -151,6 +151,9 @@ def open_store(url: str, *, embedder: Embedder | None = None, create: bool = Fal
     - "faiss:FOLDER": an index folder (extra `local`).
     - "milvus:FILE.db": Milvus Lite; "milvus+http://HOST:19530/COLLECTION" (or https): a server
       (extra `milvus`).
+    - "qdrant:FOLDER": a folder of Qdrant's client, for one process; or
+      "qdrant+http://HOST:6333/COLLECTION" (or https): a server, whose key is QDRANT_API_KEY (extra
+      `qdrant`).
     - "postgresql://USER:PASSWORD@HOST:5432/DATABASE/TABLE": PostgreSQL with pgvector (extra
       `pgvector`); what is left out comes from libpq's own settings (PGPASSWORD, ~/.pgpass).
 
@@ -170,7 +173,8 @@ def open_store(url: str, *, embedder: Embedder | None = None, create: bool = Fal
     if ":" not in url or kind not in names("store"):
         raise InputError(
             f"a store must be one of {', '.join(names('store'))}, such as faiss:FOLDER, "
-            f"milvus:FILE.db or postgresql://HOST/DATABASE/TABLE, got the scheme {scheme[:40]!r}"
+            "milvus:FILE.db, qdrant:FOLDER or postgresql://HOST/DATABASE/TABLE, got the scheme "
+            f"{scheme[:40]!r}"
         )
     if create and embedder is None:
         raise InputError("a store is made for a model: give embedder=... with create=True")
@@ -182,11 +186,3 @@ def open_store(url: str, *, embedder: Embedder | None = None, create: bool = Fal
             store.close()
             raise
     return store
-
-
-def missing(name: str) -> StoreError:
-    """The error for a store that is not there."""
-    return StoreError(
-        f"{name} must be a store that was loaded, and there is none. "
-        "Load one with: equipoise store load CORPUS --store URL"
-    )
