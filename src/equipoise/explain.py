@@ -109,7 +109,9 @@ def explain(
         rule=rule,
         settings=settings,
         failure=failure,
-        unsure=sum(_unsure(plan, score) for score in scores.seen.values()),
+        unsure=sum(
+            _unsure(plan, score) for index, score in scores.seen.items() if index not in plan.unread
+        ),
         filtered=tuple(sorted(index + 1 for index in plan.filtered)),
         unsourced=tuple(index + 1 for index in plan.unsourced),
     )

@@ -127,6 +127,13 @@ class Selection:
         return self.decision.balance
 
     @property
+    def unreadable(self) -> tuple[int, ...]:
+        """Retrieval ranks of documents that the detector could not read: of another language."""
+        rows = (*self.chosen, *self.left_out)
+        found = (r.retrieval_rank for r in rows if r.probabilities and r.probabilities.windows == 0)
+        return tuple(sorted(set(found) - set(self.blank)))
+
+    @property
     def items(self) -> tuple[Any, ...]:
         """The chosen documents as the objects that went in."""
         return tuple(choice.item for choice in self.chosen)

@@ -37,7 +37,7 @@ class StanceScore:
     """Three probabilities in [0, 1] that sum to 1, for one text toward one question.
 
     `windows` is how many overlapping windows of the text were read to get them (1 for a text that
-    fits the model at once).
+    fits the model at once; 0 where nothing could be read, so that the label is always unsure).
 
     Raises:
         InputError: a probability is not finite or not in [0, 1], or they do not sum to 1.

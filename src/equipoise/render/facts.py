@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from equipoise.render.cleaning import one_line
-from equipoise.render.reading import Plain, filtered, left_out
+from equipoise.render.reading import Plain, filtered, left_out, unreadable
 from equipoise.render.words import milliseconds, shortfall
 
 _LEFT_OUT: Final = {
@@ -30,6 +30,8 @@ def facts(selection: Plain) -> list[tuple[str, str]]:
         ("Contested?", f"{one_line(gate['verdict']).replace('_', ' ')}: {one_line(gate['why'])}"),
         ("Labelled", _of_all(selection, selection["labelled"])),
     ]
+    if unread := unreadable(selection):
+        rows.append(("Not read", f"{ranks(unread)}: another language"))
     rows += _unsure(selection)
     rows += _filtered(selection)
     rows += _sources(selection)

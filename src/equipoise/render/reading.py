@@ -54,6 +54,20 @@ def unsure(document: Plain) -> float | None:
     return float(odds[document["stance"]])
 
 
+def unreadable(selection: Plain) -> list[int]:
+    """Ranks of the documents that the detector could not read: of another language."""
+    return [
+        document["rank"]
+        for document in selection["documents"]
+        if is_unreadable(document) and document["rank"] not in selection["blank"]
+    ]
+
+
+def is_unreadable(document: Plain) -> bool:
+    """True when the detector labelled a document of which it could read nothing."""
+    return document["probabilities"] is not None and document.get("windows") == 0
+
+
 def chosen(selection: Plain) -> list[Plain]:
     """The documents that reach the model, in prompt order."""
     taken = [document for document in selection["documents"] if document["chosen"]]

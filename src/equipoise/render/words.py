@@ -10,8 +10,10 @@ from equipoise.render.reading import (
     chosen,
     count,
     filtered,
+    is_unreadable,
     kind_of,
     similarity_of,
+    unreadable,
     unsure,
 )
 
@@ -91,9 +93,14 @@ def kind_words(selection: Plain, document: Plain) -> str:
 
 
 def unsure_words(document: Plain) -> str:
-    """`unsure: 0.52` for a document whose own label has that probability; "" where it is sure."""
+    """`unsure: 0.52` for a document whose own label has that probability; "" where it is sure.
+
+    `not read` for one of which the detector could read nothing.
+    """
     share = unsure(document)
-    return "" if share is None else f"unsure: {share:.2f}"
+    if share is None:
+        return ""
+    return "not read" if is_unreadable(document) else f"unsure: {share:.2f}"
 
 
 def reason(selection: Plain, document: Plain) -> str:
@@ -180,7 +187,12 @@ def verdict(selection: Plain) -> Verdict:
     if selection["failure"] is not None:
         return _failed(selection)
     news = _news(selection)
-    said = (_taken_out(selection), _doubts(selection), _sought(selection))
+    said = (
+        _taken_out(selection),
+        _unread(selection),
+        _doubts(selection),
+        _sought(selection),
+    )
     more = [part for part in said if part]
     return replace(news, text=" ".join([news.text, *more]))
 
@@ -211,9 +223,21 @@ def _taken_out(selection: Plain) -> str:
     return f"Filtered out: {number} that look{'s' if number == 1 else ''} planted." * bool(number)
 
 
+def _unread(selection: Plain) -> str:
+    """How many documents could not be read, in a sentence; "" where all could."""
+    number = len(unreadable(selection))
+    if not number:
+        return ""
+    return (
+        f"Not read: {number} document{'' if number == 1 else 's'}, as the detector does not know "
+        f"{'its' if number == 1 else 'their'} language or the question's."
+    )
+
+
 def _doubts(selection: Plain) -> str:
     """The chosen documents whose labels are unsure, in a sentence; "" where all are sure."""
-    shares = [(document["position"], unsure(document)) for document in chosen(selection)]
+    read = [document for document in chosen(selection) if not is_unreadable(document)]
+    shares = [(document["position"], unsure(document)) for document in read]
     marked = [f"document {place} ({share:.2f})" for place, share in shares if share is not None]
     return f"Unsure: {', '.join(marked)}." if marked else ""
 

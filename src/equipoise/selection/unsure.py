@@ -7,14 +7,15 @@ from equipoise.types import StanceScore, is_number
 def is_unsure(score: StanceScore, below: float) -> bool:
     """True when the probability of the score's own label is under `below`.
 
-    `below` lies in [0, 1); 0 makes no label unsure. A tie of pro and con is labelled neutral with
-    neutral's own probability, so it is unsure under almost any threshold. Source: ours.
+    `below` lies in [0, 1); 0 makes no label unsure but those of texts of which nothing was read
+    (`windows` 0). A tie of pro and con is labelled neutral with neutral's own probability, so it is
+    unsure under almost any threshold. Source: ours.
 
     >>> score = StanceScore(pro=0.52, con=0.38, neutral=0.1)
     >>> is_unsure(score, 0.6), is_unsure(score, 0.52), is_unsure(score, 0.0)
     (True, False, False)
     """
-    return score.confidence < below
+    return score.windows == 0 or score.confidence < below
 
 
 def checked_unsure_below(value: object) -> float:

@@ -11,6 +11,8 @@ from equipoise.types import StanceDetector, StanceScore
 
 LAZY_BATCH: Final = 8
 BLANK: Final = StanceScore(pro=0.0, con=0.0, neutral=1.0, windows=0)
+FOREIGN: Final = StanceScore(pro=1 / 3, con=1 / 3, neutral=1 / 3, windows=0)
+"""Of a text in a language that the model does not know: nothing was read, so nothing is known."""
 """The score of a text that shows nothing: no side, and no window was read."""
 
 

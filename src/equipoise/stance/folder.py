@@ -108,7 +108,8 @@ class ModelFolder:
     `labels` are the output names in order. `max_length` counts tokens of question and document
     together with special tokens. `position_limit` is the most that the model can read.
     `temperature` > 0 divides the logits; then `bias`, one number an output in the order of
-    `labels`, is added to them (none where it is empty).
+    `labels`, is added to them (none where it is empty). `languages` are codes such as "en"; of a
+    model of English alone, texts in other languages are not read. Empty where nobody said.
     """
 
     path: Path
@@ -118,6 +119,7 @@ class ModelFolder:
     position_limit: int
     temperature: float
     bias: tuple[float, ...] = ()
+    languages: tuple[str, ...] = ()
 
     def file(self, *names: str) -> Path:
         """The first of `names` that is there.
@@ -197,6 +199,7 @@ def read_folder(path: Path) -> ModelFolder:
         max_length = int(ours.get("max_length", said))
         temperature = float(ours.get("temperature", 1.0))
         bias = ours.get("bias", [])
+        languages = ours.get("languages", [])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DetectorError(
             f"{path / 'config.json'} has a value of a wrong kind: {error!r}"
@@ -211,8 +214,15 @@ def read_folder(path: Path) -> ModelFolder:
             f"{path / 'config.json'} must have a bias of {len(labels)} finite numbers, one an "
             f"output in the order of id2label, or none; got {bias!r}"
         )
+    if not isinstance(languages, list) or not all(isinstance(one, str) for one in languages):
+        raise DetectorError(
+            f"{path / 'config.json'} must have languages as a list of codes, or none; got "
+            f"{languages!r}"
+        )
     offsets = tuple(float(value) for value in bias)
-    return ModelFolder(path, labels, pad_id, max_length, limit, temperature, offsets)
+    return ModelFolder(
+        path, labels, pad_id, max_length, limit, temperature, offsets, tuple(languages)
+    )
 
 
 def _is_bias(value: Any, outputs: int) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from equipoise.stance.base import BLANK, LAZY_BATCH, check_count, checked_texts
+from equipoise.stance.base import BLANK, FOREIGN, LAZY_BATCH, check_count, checked_texts
 from equipoise.stance.folder import ONNX_NAMES, ModelFolder
+from equipoise.stance.language import LANGUAGE_VERSION, is_foreign
 from equipoise.stance.question import canonical_question, is_blank, text_to_read
 from equipoise.stance.windows import MAX_WINDOWS, WINDOWS_VERSION, combine_windows
 from equipoise.types import StanceScore
@@ -47,9 +48,12 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one question brings to a shared run: its windows, and the pairs to run for them."""
+    """What one question brings to a shared run: its windows, and the pairs to run for them.
 
-    texts: int
+    `unread` are the scores of its texts before any window is.
+    """
+
+    unread: list[StanceScore]
     negated: bool
     windows: "list[Window]"
     pairs: "list[Pair]"
@@ -82,7 +86,7 @@ class LocalDetector(ABC):
             self._name = (
                 f"{self._kind()}:{self._folder.path.name}@{self._folder.digest(*self._files())}"
                 f":length={self._max_length}:windows={self._reading.max_windows}v{WINDOWS_VERSION}"
-                f":temperature={self._temperature:g}{self._bias_name()}"
+                f":temperature={self._temperature:g}{self._bias_name()}{self._language_name()}"
             )
         return self._name
 
@@ -132,7 +136,7 @@ class LocalDetector(ABC):
         parts = [self._part(question, texts) for question, texts in asked]
         pairs = [pair for part in parts for pair in part.pairs]
         if not pairs:
-            return [[BLANK] * part.texts for part in parts]
+            return [part.unread for part in parts]
         owners = [owner for part in parts for owner in part.owners]
         rows = iter(self._loaded().probabilities(pairs, owners))
         return [self._combined(part, [next(rows) for _ in part.pairs]) for part in parts]
@@ -140,18 +144,39 @@ class LocalDetector(ABC):
     def _part(self, question: str, texts: Sequence[str]) -> "_Part":
         positive, negated = canonical_question(question)
         cleaned = [text_to_read(positive, text) for text in checked_texts(texts)]
+        unread = [BLANK] * len(cleaned)
         shown = [(index, text) for index, text in enumerate(cleaned) if not is_blank(text)]
+        if shown and self._english_only:
+            shown = self._readable(positive, shown, unread)
         windows, pairs = self._pairs(self._loaded(), positive, shown) if shown else ([], [])
-        return _Part(len(cleaned), negated, windows, pairs)
+        return _Part(unread, negated, windows, pairs)
+
+    @property
+    def _english_only(self) -> bool:
+        return self._folder.languages == ("en",)
+
+    def _readable(
+        self, question: str, shown: list[tuple[int, str]], unread: list[StanceScore]
+    ) -> list[tuple[int, str]]:
+        """Those (index, text) that are English; none where the question is not.
+
+        The others are marked in `unread`.
+        """
+        pieces = self._loaded().tokenizer.pieces
+        asked = not is_foreign(question, pieces)
+        kept = [(at, text) for at, text in shown if asked and not is_foreign(text, pieces)]
+        for at in {at for at, _ in shown} - {at for at, _ in kept}:
+            unread[at] = FOREIGN
+        return kept
 
     def _combined(self, part: "_Part", rows: list[list[float]]) -> list[StanceScore]:
         found: dict[int, list[StanceScore]] = {}
         for window, score in zip(part.windows, self._scores(rows), strict=True):
             found.setdefault(window.text, []).append(score)
-        # No window: the text is blank, or the tokenizer sees nothing in it.
+        # No window: the text is blank or foreign, or the tokenizer sees nothing in it.
         scores = [
-            combine_windows(found[index]) if index in found else BLANK
-            for index in range(part.texts)
+            combine_windows(found[index]) if index in found else unread
+            for index, unread in enumerate(part.unread)
         ]
         return [score.swapped() for score in scores] if part.negated else scores
 
@@ -194,6 +219,9 @@ class LocalDetector(ABC):
     def _bias_name(self) -> str:
         bias = ",".join(f"{number:g}" for number in self._folder.bias)
         return f":bias={bias}" if bias else ""
+
+    def _language_name(self) -> str:
+        return f":english=v{LANGUAGE_VERSION}" if self._english_only else ""
 
     def _files(self) -> list[Sequence[str]]:
         return [("tokenizer.json",), ONNX_NAMES]

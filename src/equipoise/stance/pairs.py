@@ -54,6 +54,8 @@ class PairTokenizer:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._tokenizer = tokenizer
+        unknown = getattr(tokenizer.model, "unk_token", None)
+        self._unknown = tokenizer.token_to_id(unknown) if isinstance(unknown, str) else None
         probe = tokenizer.encode("a", "b")
         runs = [
             (bool(special), list(run))
@@ -103,6 +105,12 @@ class PairTokenizer:
         encode = self._tokenizer.encode
         pieces = [encode(piece, add_special_tokens=False).ids for piece in _pieces(text)]
         return np.concatenate([np.asarray(piece, dtype=np.int64) for piece in pieces])
+
+    def pieces(self, text: str) -> int:
+        """How many tokens `text` has; one that the vocabulary lacks counts by its characters."""
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        known = zip(encoding.ids, encoding.offsets, strict=True)
+        return sum(end - start if id_ == self._unknown else 1 for id_, (start, end) in known)
 
     def pair(self, first: Ids, second: Ids) -> Pair:
         """The two texts with the special tokens of the model around them."""

@@ -155,7 +155,7 @@ def write_config(config: Any, folder: Path, *, max_length: int, calibration: Cal
         **needed,
         "id2label": {str(index): label for index, label in enumerate(LABELS)},
         "label2id": {label: index for index, label in enumerate(LABELS)},
-        "equipoise": {"max_length": max_length, **calibration.settings()},
+        "equipoise": {"max_length": max_length, "languages": ["en"], **calibration.settings()},
     }
     (folder / "config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
