@@ -238,13 +238,17 @@ def test_the_command_exports_and_keeps_the_float_file_on_request_only(
     run: Path, data: Path, exported: Path
 ) -> None:
     out = run.parent / "both"
-    options = ["--float", "--base-model", "owner/tiny", "--threads", "1", "--json"]
+    options = ["--float", "--base-model", "owner/tiny", "--threads", "1", "--json", "--english"]
     command = ["export", str(run), "--data", str(data), "--out", str(out), *options]
     done = CliRunner().invoke(app, command, catch_exceptions=False)
     assert json.loads(done.stdout)["held_out"]["all"]["n"] > 20
     assert (out / FLOAT).is_file()
     assert FLOAT in (out / "SHA256SUMS").read_text()
     assert not (exported / FLOAT).exists()
+    assert json.loads((out / "config.json").read_text())["equipoise"]["languages"] == ["en"]
+    assert "languages" not in json.loads((exported / "config.json").read_text())["equipoise"]
+    assert "--out both --english\n" in (out / "README.md").read_text()
+    assert "Most texts in other languages are told" in (out / "README.md").read_text()
 
 
 def test_data_that_the_run_did_not_hold_out_are_refused(

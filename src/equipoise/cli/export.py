@@ -29,6 +29,10 @@ def export(
         str | None, typer.Option(help="Public name of the first encoder, owner/name.")
     ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads (physical cores).")] = None,
+    english: Annotated[
+        bool,
+        typer.Option("--english", help="It is for English alone: do not read other languages."),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the whole report as JSON.")] = False,
 ) -> None:
     """Make a trained detector int8, calibrate and score it, and write its folder and card."""
@@ -36,7 +40,7 @@ def export(
     from equipoise.train.export import Choices
     from equipoise.train.export import export as export_run
 
-    choices = Choices(max_length, float_too, cases, history, base_model, threads)
+    choices = Choices(max_length, float_too, cases, history, base_model, threads, english)
     with _progress_bar() as progress:
         report = export_run(run, data, out, choices=choices, progress=progress)
     if json:

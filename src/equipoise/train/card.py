@@ -69,7 +69,7 @@ YES (`pro`), supports NO (`con`), or takes no side (`neutral`).
 ```
 pip install 'equipoise[train]'
 equipoise train {train} --data DATA --out RUN
-equipoise export RUN --data DATA --out {name}
+equipoise export RUN --data DATA --out {name}{english}
 ```
 
 {changes}`DATA` holds `stance/`, `nli/`, `background/` and `topic_groups.tsv`. Libraries: {versions}.
@@ -112,7 +112,7 @@ The texts are not part of the package.
 
 ## Limits
 
-- English. One fold of {folds} was measured, not all: the other folds may be easier or harder.
+- English.{languages} One fold of {folds} was measured, not all: the other folds may be easier or harder.
 - Trained on debate texts: the kinds under "Turned round and tricky" with a low accuracy, and
   irony, are often labelled wrongly.
 - A plainly negated question ("Should X not be legal?") is turned round by rule before the model reads
@@ -131,6 +131,8 @@ def card_text(report: dict[str, Any]) -> str:
     history = report["history"]
     return CARD.format(
         name=report["name"],
+        english=" --english" if report.get("english") else "",
+        languages=_ENGLISH if report.get("english") else "",
         base_model=report["base_model"],
         facts=_facts(report),
         history=f"## What came before\n\n{history}\n\n" if history else "",
@@ -152,6 +154,7 @@ def card_text(report: dict[str, Any]) -> str:
     )
 
 
+_ENGLISH = " Most texts in other languages are told and not read."
 _LIBRARIES = ("torch", "transformers", "onnxruntime")
 
 
