@@ -258,6 +258,59 @@ def test_an_id_of_512_bytes_is_kept(store: VectorStore) -> None:
     assert ids(store.scan()) == ["é" * 256]
 
 
+AWKWARD = [
+    "O'Brien",
+    "x', 'victim",
+    "victim",
+    'say "no"',
+    "back\\slash",
+    "end\\",
+    "two\nlines",
+    "tab\t",
+    "%s {x} $1 --;",
+    " ",
+    "a b",
+    "A",
+    "a",
+    "🦜",
+    "é",
+    "e\u0301",
+    "\u2028",
+    "id == ''",
+]
+
+
+def test_any_id_is_a_name_and_nothing_else(store: VectorStore) -> None:
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(len(AWKWARD), D)).astype(np.float32)
+    store.upsert([Candidate(name, f"text of {name!r}") for name in AWKWARD], vectors)
+    store.upsert([Candidate(name, f"text of {name!r}") for name in AWKWARD[:3]], vectors[:3])
+    assert len(store) == len(AWKWARD)
+    for name in AWKWARD:
+        (found,) = store.get([name])
+        assert (found.id, found.text) == (name, f"text of {name!r}")
+    assert ids(store.get(AWKWARD)) == sorted(AWKWARD)
+    for batch in (1, 4, 100):
+        assert ids(store.scan(batch)) == sorted(AWKWARD)
+    assert sorted(ids(store.search(vectors[0], 50))) == sorted(AWKWARD)
+
+
+def test_ids_that_no_store_can_keep_are_not_there(store: VectorStore) -> None:
+    store.upsert([passage("a")], axes(0))
+    assert ids(store.get(["", "\ud800", "a\x00", "x" * 600, "a"])) == ["a"]
+
+
+@pytest.mark.parametrize("held", [2**60, float(2**60), 2**60 + 1])
+def test_large_numbers_equal_the_equal_number_everywhere(
+    store: VectorStore, held: int | float
+) -> None:
+    store.upsert([passage("a", n=held), passage("b", n=5)], axes(0, 1))
+    for asked in (2**60, float(2**60), 2**60 + 1, 5.0):
+        expected = [name for name, n in (("a", held), ("b", 5)) if n == asked]
+        assert ids(store.scan(where={"n": asked})) == expected
+        assert ids(store.search(axes(0)[0], 5, where={"n": asked})) == expected
+
+
 def test_an_id_twice_in_a_call_is_refused(store: VectorStore) -> None:
     with pytest.raises(InputError, match="'a' is there twice"):
         store.upsert([passage("a"), passage("a")], axes(0, 1))

@@ -20,6 +20,7 @@ MOST_ID_BYTES = 512
 # Engines sum in single precision, each in an order of its own: twice what that can move a cosine.
 _SLACK = 1e-5
 _SPARE = 12
+_EXACT = 2**53  # floats from here on are all whole
 
 Hits = tuple[Sequence[Candidate], NDArray[np.float32]]
 
@@ -44,16 +45,30 @@ def checked_rows(
         )
     taken: set[str] = set()
     for passage in passages:
-        size = len(passage.id.encode("utf-8", "replace"))
-        if not 1 <= size <= MOST_ID_BYTES or cleaned(passage.id) != passage.id:
-            raise InputError(
-                f"an id in a store must have 1 to {MOST_ID_BYTES} bytes of UTF-8 without NUL, got "
-                f"{passage.id[:60]!r} ({size} bytes)"
-            )
+        require_id(passage.id)
         if passage.id in taken:
             raise InputError(f"ids must differ within one call, and {passage.id!r} is there twice")
         taken.add(passage.id)
     return tuple(stored_form(passage) for passage in passages), rows
+
+
+def require_id(key: str) -> None:
+    """Nothing, when every store can keep a passage under that id.
+
+    Raises:
+        InputError: it is empty, over 512 bytes, or has characters that some engine cannot carry.
+    """
+    if not is_id(key):
+        size = len(key.encode("utf-8", "replace"))
+        raise InputError(
+            f"an id in a store must have 1 to {MOST_ID_BYTES} bytes of UTF-8 without NUL, got "
+            f"{key[:60]!r} ({size} bytes)"
+        )
+
+
+def is_id(key: str) -> bool:
+    """True when every store can keep a passage under that id."""
+    return cleaned(key) == key and 1 <= len(key.encode("utf-8")) <= MOST_ID_BYTES
 
 
 def stored_form(passage: Candidate) -> Candidate:
@@ -66,7 +81,11 @@ def _cleaned(value: Any) -> Any:
         return cleaned(value)
     if isinstance(value, dict):
         return {cleaned(key): _cleaned(entry) for key, entry in value.items()}
-    return [_cleaned(entry) for entry in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_cleaned(entry) for entry in value]
+    # Subtle: an engine that keeps decimals would give a float of this size back as another number.
+    large = isinstance(value, float) and _EXACT <= abs(value) < 2**63
+    return int(value) if large else value
 
 
 def checked_question(vector: Any, k: int, *, dimension: int) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from equipoise.errors import InputError, StoreUnavailableError
 from equipoise.retrieval.base import Embedder
 from equipoise.retrieval.build import Progress, write_passages
 from equipoise.retrieval.chunking import CHUNK_WORDS
-from equipoise.retrieval.exact import stored_form
+from equipoise.retrieval.exact import require_id, stored_form
 from equipoise.retrieval.manifest import PASSAGES
 from equipoise.retrieval.passages import Passages
 from equipoise.retrieval.store import VectorStore, require_model
@@ -151,6 +151,8 @@ class _Load:
         progress(0, total)
         for first in range(0, total, self._batch):
             some = self._passages[first : first + self._batch]
+            for passage in some:
+                require_id(passage.id)
             wanted = self._absent(some) if resume else some
             if wanted:
                 vectors = self._embedder.embed([passage.text for passage in wanted])

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from equipoise._extras import require
 from equipoise.errors import InputError, StoreError
 from equipoise.retrieval.base import Embedder
-from equipoise.retrieval.exact import MOST_ID_BYTES, Hits, best, checked_question, checked_rows
+from equipoise.retrieval.exact import (
+    MOST_ID_BYTES,
+    Hits,
+    best,
+    checked_question,
+    checked_rows,
+    is_id,
+)
 from equipoise.retrieval.milvus_connection import MilvusAddress, MilvusConnection
 from equipoise.retrieval.store import Filter
 from equipoise.retrieval.store_base import ConnectedStore, foreign, missing, require_batch
@@ -29,6 +36,8 @@ _FIELDS = ["id", "text", "metadata"]
 class MilvusStore(ConnectedStore[MilvusConnection]):
     """A `VectorStore` in one collection: id, text, metadata (JSON), embedding, with a FLAT index.
 
+    The primary field `key` is the id's UTF-8 in hexadecimal: in the same order, and safe in the
+    expressions that Milvus's client makes of keys by itself, where it does not escape a quote.
     The collection's property `equipoise.embedder` holds the model's name. Searches are exact, O(n
     * d), and read what was written before them (consistency "Strong"). Texts and metadata have at
     most 65,535 bytes a passage. `timeout_s` > 0 bounds every call, the client's own repetitions
@@ -57,6 +66,7 @@ class MilvusStore(ConnectedStore[MilvusConnection]):
         )
         data = [
             {
+                "key": _key(passage.id),
                 "id": passage.id,
                 "text": passage.text,
                 "metadata": dict(passage.metadata),
@@ -71,9 +81,10 @@ class MilvusStore(ConnectedStore[MilvusConnection]):
 
     def get(self, ids: Sequence[str]) -> tuple[Candidate, ...]:
         """The passages of those ids that are there, by id."""
-        if not ids:
+        keys = [_key(one) for one in set(ids) if is_id(one)]
+        if not keys:
             return ()
-        rows = self._run("get", ids=list(ids), output_fields=_FIELDS)
+        rows = self._run("get", ids=keys, output_fields=_FIELDS)
         found = {row["id"]: _passage(row) for row in rows}
         return tuple(found[key] for key in sorted(found))
 
@@ -159,7 +170,8 @@ class MilvusStore(ConnectedStore[MilvusConnection]):
             self._create(client, embedder)
         about = client.describe_collection(**at)
         vectors = [entry for entry in about["fields"] if entry["name"] == "embedding"]
-        if _MODEL not in about["properties"] or not vectors:
+        keyed = any(entry["name"] == "key" for entry in about["fields"])
+        if _MODEL not in about["properties"] or not vectors or not keyed:
             raise foreign(self.name, "collection")
         self._embedder = about["properties"][_MODEL]
         self._dimension = int(vectors[0]["params"]["dim"])
@@ -168,7 +180,8 @@ class MilvusStore(ConnectedStore[MilvusConnection]):
     def _create(self, client: Any, embedder: Embedder) -> None:
         kind = require("pymilvus", extra="milvus").DataType
         schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
-        schema.add_field("id", kind.VARCHAR, is_primary=True, max_length=MOST_ID_BYTES)
+        schema.add_field("key", kind.VARCHAR, is_primary=True, max_length=2 * MOST_ID_BYTES)
+        schema.add_field("id", kind.VARCHAR, max_length=MOST_ID_BYTES)
         schema.add_field("text", kind.VARCHAR, max_length=_MOST_BYTES)
         schema.add_field("metadata", kind.JSON)
         schema.add_field("embedding", kind.FLOAT_VECTOR, dim=embedder.dimension)
@@ -186,6 +199,15 @@ class MilvusStore(ConnectedStore[MilvusConnection]):
         """What the client's method gives for this collection."""
         call = {**self._connection.of_collection, **values}
         return self._connection.run(lambda client: getattr(client, method)(**call))
+
+
+def _key(id_: str) -> str:
+    """The primary key of a passage, of two characters a byte of its id.
+
+    >>> _key("O'B")
+    '4f2742'
+    """
+    return id_.encode("utf-8").hex()
 
 
 def _passage(row: Any) -> Candidate:

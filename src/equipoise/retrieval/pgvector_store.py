@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from equipoise._extras import require
 from equipoise.retrieval.base import Embedder
-from equipoise.retrieval.exact import Hits, best, checked_question, checked_rows
+from equipoise.retrieval.exact import Hits, best, checked_question, checked_rows, is_id
 from equipoise.retrieval.pgvector_connection import PostgresAddress, PostgresConnection
 from equipoise.retrieval.store import Filter
 from equipoise.retrieval.store_base import ConnectedStore, foreign, missing, require_batch
 from equipoise.retrieval.where import Where
-from equipoise.types import Candidate
+from equipoise.types import Candidate, is_number
+
+_EXACT = 2**53  # numbers from here on are not told apart as floats
 
 
 class PgvectorStore(ConnectedStore[PostgresConnection]):
@@ -69,7 +71,8 @@ class PgvectorStore(ConnectedStore[PostgresConnection]):
     def get(self, ids: Sequence[str]) -> tuple[Candidate, ...]:
         """The passages of those ids that are there, by id."""
         query = "SELECT id, text, metadata FROM {table} WHERE id = ANY(%s) ORDER BY id"
-        return tuple(Candidate(i, text, metadata=m) for i, text, m in self._rows(query, list(ids)))
+        keys = [key for key in ids if is_id(key)]
+        return tuple(Candidate(i, text, metadata=m) for i, text, m in self._rows(query, keys))
 
     def search(
         self,
@@ -204,6 +207,9 @@ def _condition(where: Where) -> tuple[str, list[Any]]:
     jsonb = require("psycopg.types.json", extra="pgvector").Jsonb
     terms, values = ["true"], []
     for key, allowed in where.terms:
+        # Subtle: jsonb compares decimals, and a large float stands there in its shortest form.
+        if any(is_number(value) and abs(value) >= _EXACT for value in allowed):
+            continue
         terms.append("(" + " OR ".join("metadata @> %s" for _ in allowed) + ")")
         values += [jsonb({key: value}) for value in allowed]
     return " AND ".join(terms), values

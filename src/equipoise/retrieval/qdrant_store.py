@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from equipoise._extras import require
 from equipoise.retrieval.base import Embedder
-from equipoise.retrieval.exact import Hits, best, checked_question, checked_rows
+from equipoise.retrieval.exact import Hits, best, checked_question, checked_rows, is_id
 from equipoise.retrieval.qdrant_connection import (
     QdrantAddress,
     QdrantConnection,
@@ -21,7 +21,7 @@ from equipoise.retrieval.qdrant_connection import (
 )
 from equipoise.retrieval.store import Filter
 from equipoise.retrieval.store_base import ConnectedStore, foreign, missing, require_batch
-from equipoise.retrieval.where import Scalar, Where, cleaned
+from equipoise.retrieval.where import Scalar, Where
 from equipoise.types import Candidate, is_number
 
 _MODEL = "equipoise.embedder"
@@ -70,7 +70,7 @@ class QdrantStore(ConnectedStore[QdrantConnection]):
 
     def get(self, ids: Sequence[str]) -> tuple[Candidate, ...]:
         """The passages of those ids that are there, by id."""
-        keys = {key for key in ids if key == cleaned(key)}
+        keys = {key for key in ids if is_id(key)}
         return tuple(self._retrieved(sorted(keys))) if keys else ()
 
     def search(
