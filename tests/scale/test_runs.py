@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from equipoise.errors import DetectorError, InputError, StoreError
-from equipoise.scale import Labeller, OutFolder, RayDetector, run
+from equipoise.scale import Embedding, Labeller, OutFolder, RayDetector, run
 from equipoise.testing import FakeDetector
 from equipoise.types import StanceScore
 
@@ -55,6 +55,72 @@ def test_a_stopped_run_goes_on_and_labels_nothing_twice(
     third = FakeDetector({}, default="pro")
     assert run(Labeller(third, question=QUESTION), [file], out, block_rows=4).made == 0
     assert third.calls == 0
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+@pytest.mark.parametrize(
+    ("task", "lacks"),
+    [
+        (Labeller(FirstWord()), "'question'"),
+        (Labeller(FirstWord(), question=QUESTION, text_column="body"), "'body'"),
+        (Labeller(FirstWord(), question_column="asked"), "'asked'"),
+        (Embedding(text_column="body"), "'body'"),
+    ],
+)
+def test_an_input_without_a_column_is_refused_before_anything_is_written(
+    tmp_path: Path, kind: str, task: Labeller | Embedding, lacks: str
+) -> None:
+    rows = [{"id": f"d{n}", "text": "pro it is"} for n in range(5)]
+    file = tmp_path / f"rows.{kind}"
+    if kind == "jsonl":
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        parquet, arrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+        parquet.write_table(arrow.Table.from_pylist(rows), file)
+    with pytest.raises(InputError, match=f"must have the column {lacks}, and has 'id', 'text'"):
+        run(task, [file], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_column_that_some_rows_lack_fails_those_rows_alone(tmp_path: Path, parts: Parts) -> None:
+    rows = [{"text": "pro it is"}, {"text": "con", "question": QUESTION}, {"text": ""}, {}]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run(Labeller(FirstWord()), [file], tmp_path / "out").failed == 3
+    told = [row["error"] for row in parts(tmp_path / "out")]
+    assert told[1] is None
+    assert "'question' must be a question" in told[0]
+    assert "'text' must not be blank" in told[2]
+
+
+def test_a_text_in_another_language_has_that_as_its_reason(tmp_path: Path, parts: Parts) -> None:
+    texts = ["Zoos teach the public.", "Зоопарки следует закрыть, животные страдают в клетках."]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    summary = run(Labeller(question="Should zoos be banned?"), [file], tmp_path / "out")
+    assert summary.failed == 1
+    first, second = parts(tmp_path / "out")
+    assert (first["error"], first["windows"]) == (None, 1)
+    assert (second["stance"], second["windows"]) == (None, 0)
+    assert "another language" in second["error"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "address", "told"),
+    [("local", "auto", "is for the engine"), ("ray", "ray://127.0.0.1:10001", "Ray Client")],
+)
+def test_an_address_that_cannot_serve_is_refused(
+    tmp_path: Path, rows_file: Rows, engine: Any, address: str, told: str
+) -> None:
+    pytest.importorskip("ray") if engine == "ray" else None
+    with pytest.raises(InputError, match=told):
+        run(
+            Labeller(FirstWord(), question=QUESTION),
+            [rows_file(3)],
+            tmp_path / "out",
+            engine=engine,
+            address=address,
+        )
 
 
 def test_another_run_is_refused(tmp_path: Path, rows_file: Rows) -> None:

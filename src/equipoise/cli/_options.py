@@ -34,5 +34,5 @@ Workers = Annotated[
     int, typer.Option(min=1, help="Processes or Ray actors, each with a model of its own.")
 ]
 Address = Annotated[
-    str | None, typer.Option(help="A Ray cluster: auto, or ray://HOST:10001; none starts one here.")
+    str | None, typer.Option(help="A Ray cluster: auto, or HOST:6379; none starts one here.")
 ]

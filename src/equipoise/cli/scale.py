@@ -99,6 +99,8 @@ def _run(
             progress=lambda rows, total: told("rows", rows, total),
         )
     note(_told(done, out))
+    if done.made and done.failed == done.made:
+        raise typer.Exit(1)
 
 
 def _told(done: "Summary", out: Path) -> str:

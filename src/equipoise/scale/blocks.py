@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -64,6 +64,34 @@ def rows_of(block: Block) -> list[Row]:
     if len(rows) != block.rows:
         raise InputError(f"{path} must not change while it is worked on, and it did")
     return rows
+
+
+def require_columns(names: Sequence[str], blocks: Sequence[Block]) -> None:
+    """Nothing, when each file has each column: by its schema, or in a row of its first block.
+
+    Raises:
+        InputError: one lacks one.
+    """
+    looked: set[str] = set()
+    for block in blocks:
+        if block.path in looked:
+            continue
+        looked.add(block.path)
+        there = _columns(block)
+        for name in names:
+            if there and name not in there:
+                known = ", ".join(map(repr, sorted(there)))
+                raise InputError(
+                    f"{block.path} must have the column {name!r}, and has {known}. Name the "
+                    "column (text_column, question_column), or give one question for all rows"
+                )
+
+
+def _columns(block: Block) -> set[str]:
+    """The columns of a file; none where no line of the first block is a row."""
+    if Path(block.path).suffix == ".parquet":
+        return set(_parquet(Path(block.path)).schema_arrow.names)
+    return {name for row in _json_rows(block) for name in row if name != UNREADABLE}
 
 
 def _spans(path: Path, block_rows: int) -> Iterator[tuple[int, int, int]]:

@@ -50,10 +50,14 @@ class OutFolder:
             if isinstance(error, StoreError):
                 raise
             raise StoreError(f"{file} must be a manifest that can be read: {error}") from error
-        differing = [key for key in wanted if found.get(key) != wanted[key]]
+        differing = [
+            f"{key} was {found.get(key)!r} and is {value!r}"
+            for key, value in wanted.items()
+            if found.get(key) != value
+        ]
         if differing:
             raise StoreError(
-                f"{self.path} belongs to another run: {', '.join(differing)} differ. Give another "
+                f"{self.path} belongs to another run: {'; '.join(differing)}. Give another "
                 "folder, or run it with the same task, files and rows a block."
             )
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from equipoise._extras import require
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, InputError
 from equipoise.scale.blocks import Block
 from equipoise.scale.folder import OutFolder
 from equipoise.scale.running import do_block
@@ -86,9 +86,17 @@ class cluster:
     """`with cluster(address, cpus):` joins that cluster, or starts one here and ends it after.
 
     A program that has joined one already keeps it.
+
+    Raises:
+        InputError: the address is of a Ray Client ("ray://..."), through which Ray Data cannot run.
     """
 
     def __init__(self, address: str | None, cpus: int) -> None:
+        if address is not None and address.startswith("ray://"):
+            raise InputError(
+                'the address of a cluster must be "auto" on one of its machines, or HOST:6379; '
+                f"Ray Data does not run through a Ray Client, and {address!r} is one's"
+            )
         self._ray = require("ray", extra="ray")
         self._address = address
         self._cpus = cpus

@@ -13,7 +13,7 @@ from threading import Thread
 from typing import Literal
 
 from equipoise.errors import DetectorError, InputError
-from equipoise.scale.blocks import BLOCK_ROWS, Block, read_blocks, rows_of
+from equipoise.scale.blocks import BLOCK_ROWS, Block, read_blocks, require_columns, rows_of
 from equipoise.scale.folder import OutFolder
 from equipoise.scale.tasks import Task
 
@@ -56,14 +56,15 @@ def run(
         engine: "local", or "ray" (extra `ray`).
         workers: processes, or Ray actors, >= 1; each loads the model once. One local worker is this
             process.
-        address: of a Ray cluster ("auto", "ray://HOST:10001"); None starts one on this machine.
+        address: of a Ray cluster ("auto", "HOST:6379"); None starts one on this machine.
             Workers of a cluster read the inputs and write the parts themselves: both must be where
             all machines see them under the same name.
         block_rows: rows that are done or not done as one.
         progress: called with rows done and rows in all after each block.
 
     Raises:
-        InputError: an argument or an input that does not hold.
+        InputError: an argument or an input that does not hold, or an input without a column that
+            the task needs; nothing is written then.
         StoreError: `out` belongs to another run.
         MissingExtraError: pyarrow or ray is not installed.
         EquipoiseError: the model cannot be loaded, it fails on one row after another, or workers
@@ -77,6 +78,9 @@ def run(
     blocks = list(read_blocks(inputs, block_rows=block_rows))
     if not blocks:
         raise InputError("the inputs must have at least one row, and have none")
+    require_columns(task.needs, blocks)
+    if engine == "local" and address is not None:
+        raise InputError(f'an address is for the engine "ray", and {address!r} came with "local"')
     folder = OutFolder(out)
     folder.claim(task, blocks)
     todo = folder.missing(blocks)

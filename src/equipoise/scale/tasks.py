@@ -6,7 +6,8 @@ from typing import Any, Final, Protocol
 from equipoise.errors import EquipoiseError, InputError
 from equipoise.retrieval.base import Embedder
 from equipoise.stance.base import detect_checked
-from equipoise.types import StanceDetector
+from equipoise.stance.question import is_blank
+from equipoise.types import StanceDetector, StanceScore
 
 Row = Mapping[str, Any]
 Made = dict[str, Any]
@@ -29,6 +30,11 @@ class Task(Protocol):
     @property
     def columns(self) -> Mapping[str, str]:
         """The columns of new rows beside `row` and `id`, each with its Arrow type."""
+        ...
+
+    @property
+    def needs(self) -> Sequence[str]:
+        """The columns that it reads, each of which must be in the input."""
         ...
 
     def __call__(self, rows: Sequence[Row]) -> list[Made]:
@@ -93,6 +99,12 @@ class Labeller:
         asked = self._question or f"column {self._question_column}"
         return f"label:{self._model().name}:{asked}:{self._text_column}"
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The column of the text, and that of the question where it is read from one."""
+        asked = (self._question_column,) if self._question is None else ()
+        return (self._text_column, *asked)
+
     def __call__(self, rows: Sequence[Row]) -> list[Made]:
         """A new row for each row, in order; rows of one question go to the detector together.
 
@@ -125,8 +137,7 @@ class Labeller:
 
         def label(some: Sequence[int]) -> list[Made]:
             texts = [rows[index][self._text_column] for index in some]
-            scores = detect_checked(model, question, texts)
-            return [{"stance": s.label.value, **s.to_dict(), "windows": s.windows} for s in scores]
+            return [_labelled(score) for score in detect_checked(model, question, texts)]
 
         return label
 
@@ -169,6 +180,11 @@ class Embedding:
         """`embed`, the model's name, and where the text comes from."""
         return f"embed:{self._model().name}:{self._text_column}"
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The column of the text."""
+        return (self._text_column,)
+
     def __call__(self, rows: Sequence[Row]) -> list[Made]:
         """A new row for each row, in order.
 
@@ -207,7 +223,18 @@ def _no_text(row: Row, column: str) -> str | None:
     if UNREADABLE in row:
         return str(row[UNREADABLE])
     text = row.get(column)
-    return None if isinstance(text, str) else f"{column!r} must be a str, got {type(text).__name__}"
+    if not isinstance(text, str):
+        return f"{column!r} must be a str, got {type(text).__name__}"
+    return f"{column!r} must not be blank" if is_blank(text) else None
+
+
+def _labelled(score: StanceScore) -> Made:
+    if score.windows == 0:
+        return {"windows": 0, "error": _UNREAD}
+    return {"stance": score.label.value, **score.to_dict(), "windows": score.windows}
+
+
+_UNREAD = "the detector can read nothing of it: text or question are of another language"
 
 
 class _Patience:
