@@ -102,6 +102,17 @@ def test_misuse_ends_with_2(world: Path) -> None:
     options = ("-i", world / "clean", "-q", world / "q.txt")
     _, err = run("audit", *options, "--fail-on", "bias", expect=2)
     assert "--fail-on takes" in err
+    _, err = run("audit", *options, "--fail-on", "one-sided,shift", expect=2)
+    assert "--fail-on shift needs an earlier audit" in err
+    _, err = run("audit", *options, "--date", "2026-13-01", expect=2)
+    assert "--date must be a date such as" in err
+    twice = world / "twice.txt"
+    twice.write_text("Should zoos be banned?\nshould  zoos be banned?\n")
+    _, err = run("audit", "-i", world / "clean", "-q", twice, expect=2)
+    assert "'2' asks what '1' asks" in err
+    standing = ("-i", world / "clean", "--standing", world / "clean.audit", "--mode", "warn")
+    _, err = run("audit", "ingest", *standing, "--near", "50", given="", expect=2)
+    assert "--near and --floor are those of the --standing audit" in err
     _, err = run("audit", "ingest", *options, given="", expect=2)
     assert "--quarantine" in err
     run("audit", "propose", expect=2)

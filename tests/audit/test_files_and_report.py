@@ -103,6 +103,20 @@ def test_the_report_is_whole_and_needs_nothing_else(seen: Audit) -> None:
     assert "prefers-color-scheme:dark" in page
 
 
+def test_the_report_names_the_passages_of_a_finding(seen: Audit) -> None:
+    (shift,) = [f for q in seen.questions for f in q.findings if f.kind is Kind.SHIFT]
+    assert len(shift.passages) == 7
+    page = report(seen)
+    for rank, name in enumerate(shift.passages, 1):
+        assert f"<code>{name}</code> (rank {rank}, blog)" in page
+    assert "7 passages of that side" in page
+
+
+def test_shifts_cannot_be_limited_without_an_earlier_audit(seen: Audit) -> None:
+    with pytest.raises(InputError, match="needs an earlier audit"):
+        failures(judged(seen), parse_limits("shift"))
+
+
 def test_the_summary_names_what_was_found_and_what_is_unknown(seen: Audit) -> None:
     text = summary(seen)
     assert "Shift since the earlier audit: 1 of 2 questions" in text

@@ -168,7 +168,10 @@ def _groups(audit: Audit, title: str, rows: Mapping[str, Total]) -> Markup:
 
 
 def _detail(question: Audited) -> Markup:
-    findings = [element("li", {}, _chip(f), " ", sentence(f)) for f in question.findings]
+    findings = [
+        element("li", {}, _chip(f), " ", sentence(f), *_named(f, question))
+        for f in question.findings
+    ]
     rows = [
         _depth(f"top {depth}", question.mix(depth), question.mix(depth, once=False))
         for depth in SHOWN
@@ -262,9 +265,26 @@ def _anchor(question: Audited) -> str:
     return "q-" + "".join(c if c.isalnum() else "-" for c in question.question.id)
 
 
+def _named(finding: Finding, question: Audited) -> list[Markup]:
+    """The passages of a finding, best first: id, rank and source. The audit keeps no texts."""
+    if not finding.passages:
+        return []
+    places = {p.id: (rank, p) for rank, p in enumerate(question.passages, 1)}
+    rows = []
+    for name in finding.passages:
+        rank, passage = places.get(name, (None, None))
+        known = [f"rank {rank}"] if rank else ["no longer near"]
+        if passage is not None and passage.source != UNKNOWN:
+            known.append(passage.source)
+        rows.append(element("li", {}, element("code", {}, name), f" ({', '.join(known)})"))
+    number = len(rows)
+    head = f"{number} passage{'' if number == 1 else 's'} of that side"
+    return [element("details", {}, element("summary", {}, head), element("ul", {}, *rows))]
+
+
 def _chip(finding: Finding) -> Markup:
     side = finding.side.value
-    name = "no " + side if finding.kind is Kind.MISSING_SIDE else side
+    name = "too few " + side if finding.kind is Kind.MISSING_SIDE else side
     return element("span", {"class": f"chip {side}"}, f"{finding.kind.value}: {name}")
 
 

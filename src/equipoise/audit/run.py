@@ -7,6 +7,7 @@ from equipoise.audit.judging import judged
 from equipoise.audit.near import look
 from equipoise.audit.records import Audit, Question, Settings
 from equipoise.errors import InputError
+from equipoise.selection.duplicates import fold
 from equipoise.types import Retriever, StanceDetector
 
 Progress = Callable[[int, int], None]
@@ -39,7 +40,8 @@ def audit(
         progress: is told after each question.
 
     Raises:
-        InputError: no questions, two of one id, or an earlier audit that cannot be compared.
+        InputError: no questions, two of one id or one text, or an earlier audit that cannot be
+            compared.
         DetectorError: the detector failed.
 
     Cost: `near` labels a question. Memory: under 1 KB a passage looked at, texts are not kept.
@@ -83,7 +85,14 @@ def _questions(questions: Iterable[Question | str]) -> list[Question]:
     if not asked:
         raise InputError("an audit needs at least one question, got none")
     seen: set[str] = set()
+    texts: dict[str, str] = {}
     for question in asked:
+        same = texts.setdefault(fold(question.text), question.id)
+        if same != question.id:
+            raise InputError(
+                f"questions must differ, and {question.id!r} asks what {same!r} asks: "
+                f"{question.text!r}. It would count twice"
+            )
         if question.id in seen:
             raise InputError(f"ids of questions must be unique, and {question.id!r} is there twice")
         seen.add(question.id)

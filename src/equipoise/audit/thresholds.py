@@ -28,8 +28,26 @@ def parse_limits(text: str) -> dict[Kind, int]:
     return limits
 
 
+def require_earlier(limits: Mapping[Kind, int], there: bool) -> None:
+    """Nothing, when the limits can be told: for shifts, an earlier audit must be `there`.
+
+    Raises:
+        InputError: it is not.
+    """
+    if Kind.SHIFT in limits and not there:
+        raise InputError(
+            "--fail-on shift needs an earlier audit (--against) to hold this one against, and got "
+            "none: no shift can be found without"
+        )
+
+
 def failures(audit: Audit, limits: Mapping[Kind, int]) -> tuple[str, ...]:
-    """A sentence for each limit that was reached; empty is a pass."""
+    """A sentence for each limit that was reached; empty is a pass.
+
+    Raises:
+        InputError: a limit of shifts, and the audit was not held against an earlier one.
+    """
+    require_earlier(limits, audit.against is not None)
     counts = {kind: len(audit.with_finding(kind)) for kind in limits}
     return tuple(
         f"{kind.value}: {counts[kind]} of {len(audit.questions)} questions, {limit} is too many"

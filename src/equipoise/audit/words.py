@@ -99,7 +99,7 @@ def unknowns(audit: Audit) -> list[str]:
             keys = " or ".join(fields) or "no key"
             said.append(
                 f"The {name} of {missing} of {len(everything)} passages is unknown: their metadata "
-                f"have no {keys}."
+                f"have no {keys}, or nothing that can be read as one."
             )
     return said
 

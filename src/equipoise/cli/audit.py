@@ -88,12 +88,15 @@ def audit(
     )
     from equipoise.audit import audit as audited
     from equipoise.audit.source import open_source
+    from equipoise.audit.thresholds import require_earlier
     from equipoise.audit.words import summary
     from equipoise.cli._io import check_page_path, note, show
 
     index, questions = _needed(index, questions)
     check_page_path(html)
     limits = parse_limits(fail_on)
+    require_earlier(limits, against is not None)
+    day = _date(date)
     fields = Fields(*(_keys(value) for value in (source_field, language_field, date_field)))
     settings = Settings(near=near, floor=floor, level=level, share=share, fields=fields)
     asked = read_questions(questions)
@@ -104,7 +107,7 @@ def audit(
     with _detector(detector, kept, *spread) as model, _told("questions") as progress:
         made = audited(
             source.retriever, asked, detector=model, settings=settings, corpus=source.identity,
-            date=date or _today(), against=earlier, progress=progress,
+            date=day, against=earlier, progress=progress,
         )  # fmt: skip
     if out is not None:
         write_audit(made, out)
@@ -140,7 +143,7 @@ def ingest(
     baseline: Annotated[
         Path | None, typer.Option(help="An audit to trust: what came since counts with the batch.")
     ] = None,
-    near: Near = 100,
+    near: Annotated[int | None, typer.Option(min=1, help="As for audit (100).")] = None,
     floor: Floor = None,
     detector: Detector = None,
     labels: Labels = None,
@@ -158,6 +161,8 @@ def ingest(
 
     if index is None or (questions is None) == (standing is None):
         raise InputError("give --index, and either --questions or --standing")
+    if standing is not None and not (near is None and floor is None):
+        raise InputError("--near and --floor are those of the --standing audit: leave them out")
     if mode == "quarantine" and quarantine is None:
         raise InputError("--mode quarantine needs --quarantine FILE for what is held")
     rows = read_candidates(documents)
@@ -174,7 +179,8 @@ def ingest(
             with _told("questions") as progress:
                 now = audited(
                     source.retriever, asked, detector=model, corpus=source.identity,
-                    settings=Settings(near=near, floor=floor), progress=progress,
+                    settings=Settings(near=near or Settings().near, floor=floor),
+                    progress=progress,
                 )  # fmt: skip
         result = screen(
             batch, now, embedder=source.embedder, detector=model, mode=mode,
@@ -273,7 +279,11 @@ def _write_lines(path: Path, rows: list[dict[str, object]]) -> None:
     write_file(path, "".join(encoder.dumps(row) + "\n" for row in rows))
 
 
-def _today() -> str:
+def _date(given: str | None) -> str:
+    """`given`, or today, as an ISO date."""
     from datetime import date
 
-    return date.today().isoformat()
+    try:
+        return (date.today() if given is None else date.fromisoformat(given)).isoformat()
+    except ValueError as error:
+        raise InputError(f"--date must be a date such as 2026-11-30, got {given!r}") from error
