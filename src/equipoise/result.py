@@ -129,7 +129,7 @@ class Selection:
     @property
     def unreadable(self) -> tuple[int, ...]:
         """Retrieval ranks of documents that the detector could not read: of another language."""
-        rows = (*self.chosen, *self.left_out)
+        rows: tuple[Choice | LeftOut, ...] = (*self.chosen, *self.left_out)
         found = (r.retrieval_rank for r in rows if r.probabilities and r.probabilities.windows == 0)
         return tuple(sorted(set(found) - set(self.blank)))
 

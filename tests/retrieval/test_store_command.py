@@ -69,6 +69,49 @@ def test_the_commands_fill_a_table_and_do_not_tell_the_password(run: Run, postgr
     assert "secret" not in run("info", "-s", url).stdout
 
 
+def test_a_corpus_without_text_makes_no_store(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_text('{"id": "a", "text": " "}\n')
+    for url in ("faiss:ix", "milvus:e.db", "qdrant:q"):
+        result = run("load", "empty.jsonl", "--store", url)
+        assert result.returncode == 2
+        assert "must have a document with text" in result.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"corpus.jsonl", "empty.jsonl"}
+
+
+def test_an_id_that_no_store_can_keep_is_told_before_anything_is_stored(
+    run: Run, tmp_path: Path, postgres: str
+) -> None:
+    pytest.importorskip("milvus_lite")
+    pytest.importorskip("qdrant_client")
+    (tmp_path / "odd.jsonl").write_text('{"id": "a\\u0000b", "text": "A cat."}\n')
+    for url in ("faiss:ix", "milvus:e.db", "qdrant:q", f"{postgres}/odd"):
+        result = run("load", "odd.jsonl", "--store", url)
+        assert result.returncode == 2, url
+        assert "an id in a store must have 1 to 512 bytes of UTF-8 without NUL" in result.stderr
+        assert "Traceback" not in result.stderr
+
+
+def test_milvus_does_not_write_into_other_things(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("milvus_lite")
+    (tmp_path / "file.db").write_text("mine")
+    (tmp_path / "folder.db").mkdir()
+    (tmp_path / "folder.db" / "mine.txt").write_text("mine")
+    for name in ("file.db", "folder.db"):
+        result = run("load", "corpus.jsonl", "--store", f"milvus:{name}", *FIELDS)
+        assert result.returncode == 1
+        assert "must be a folder of Milvus Lite's or not be there" in result.stderr
+        assert "Traceback" not in result.stderr
+    assert [path.name for path in (tmp_path / "folder.db").iterdir()] == ["mine.txt"]
+
+
+def test_a_server_that_turns_one_away_is_not_called_absent(run: Run, postgres: str) -> None:
+    url = postgres.rpartition("/")[0] + "/nodatabase/t"
+    result = run("info", "--store", url)
+    assert result.returncode == 1
+    assert 'database "nodatabase" does not exist' in result.stderr
+    assert "its server is not" not in result.stderr
+
+
 @pytest.mark.parametrize(
     ("url", "code", "message"),
     [

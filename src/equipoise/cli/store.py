@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from equipoise.errors import InputError
+
 app = typer.Typer(help="Passages in a vector store: load a corpus, look at what is there.")
 
 _URL = typer.Option(
@@ -55,6 +57,8 @@ def load(
     settings = settings_with({"embedder": embedder})
     documents = Corpus(corpus, fields=Fields(text=text_field, id=id_field))
     model = load_embedder(settings.embedder)
+    if all(document.is_blank for document in Corpus(corpus, fields=documents.fields)):
+        raise InputError(f"{corpus} must have a document with text, and has none: nothing is made")
     opened = open_store(store, embedder=model, create=True)
     try:
         with told_by_bar() as told:

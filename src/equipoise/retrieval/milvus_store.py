@@ -50,7 +50,7 @@ class MilvusStore(ConnectedStore[MilvusConnection]):
     ) -> MilvusStore:
         """The store in the file or the collection that `url` names; see `open_store`."""
         address = MilvusAddress.of(url)
-        if address.is_file and not create and not Path(address.uri).exists():
+        if address.is_file and not _is_lite(Path(address.uri)) and not create:
             raise missing(address.name)
         return cls._opened(MilvusConnection(address), embedder if create else None)
 
@@ -199,6 +199,22 @@ class MilvusStore(ConnectedStore[MilvusConnection]):
         """What the client's method gives for this collection."""
         call = {**self._connection.of_collection, **values}
         return self._connection.run(lambda client: getattr(client, method)(**call))
+
+
+def _is_lite(folder: Path) -> bool:
+    """True when Milvus Lite keeps its collections in `folder`, which is named like a file.
+
+    Raises:
+        StoreError: something else is there.
+    """
+    if (folder / "collections").is_dir():
+        return True
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise StoreError(
+            f"{folder} must be a folder of Milvus Lite's or not be there, and is another thing. "
+            "Give another name"
+        )
+    return False
 
 
 def _key(id_: str) -> str:

@@ -18,6 +18,14 @@ T = TypeVar("T")
 _TABLE = re.compile(r"([A-Za-z_]\w*\.)?[A-Za-z_]\w*", re.ASCII)
 _CONNECT_S = 10
 # Classes of SQLSTATE for a server that goes down, comes up, or has no room just now.
+# A connection that a server turns away has no state in psycopg, only the server's words.
+_TURNED_AWAY = (
+    "authentication failed",
+    "no password supplied",
+    "no pg_hba.conf entry",
+    "does not exist",
+    "permission denied",
+)
 _PASSING = ("08", "53", "57P")
 
 
@@ -101,6 +109,8 @@ def _told(name: str) -> Iterator[None]:
     except psycopg.Error as error:
         state = error.sqlstate or ""
         lost = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+        if not state and any(words in str(error) for words in _TURNED_AWAY):
+            raise refused(name, str(error)) from error
         if state.startswith(_PASSING) or (lost and not state):
             raise unavailable(name, str(error)) from error
         raise refused(name, str(error)) from error

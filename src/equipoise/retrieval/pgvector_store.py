@@ -16,7 +16,7 @@ from equipoise.retrieval.pgvector_connection import PostgresAddress, PostgresCon
 from equipoise.retrieval.store import Filter
 from equipoise.retrieval.store_base import ConnectedStore, foreign, missing, require_batch
 from equipoise.retrieval.where import Where
-from equipoise.types import Candidate, is_number
+from equipoise.types import Candidate
 
 _EXACT = 2**53  # numbers from here on are not told apart as floats
 
@@ -208,7 +208,7 @@ def _condition(where: Where) -> tuple[str, list[Any]]:
     terms, values = ["true"], []
     for key, allowed in where.terms:
         # Subtle: jsonb compares decimals, and a large float stands there in its shortest form.
-        if any(is_number(value) and abs(value) >= _EXACT for value in allowed):
+        if any(isinstance(value, int | float) and abs(value) >= _EXACT for value in allowed):
             continue
         terms.append("(" + " OR ".join("metadata @> %s" for _ in allowed) + ")")
         values += [jsonb({key: value}) for value in allowed]

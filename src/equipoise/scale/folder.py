@@ -9,7 +9,7 @@ from typing import Any
 
 from equipoise._extras import require
 from equipoise.errors import StoreError
-from equipoise.scale.blocks import Block
+from equipoise.scale.blocks import Block, rows_of
 from equipoise.scale.tasks import Made, Row, Task
 
 MANIFEST = "_manifest.json"  # readers of Parquet folders pass over names with an underscore
@@ -104,6 +104,13 @@ class OutFolder:
         except OSError as error:
             raise StoreError(f"cannot write {self.part(block)}: {error}") from error
         return sum(row.get("error") is not None for row in made)
+
+
+def do_block(task: Task, block: Block, folder: OutFolder) -> tuple[int, int]:
+    """(rows, rows that failed) of one block, whose part is written when this returns."""
+    rows = rows_of(block)
+    failed = folder.write(block, rows, task(rows), task.columns)
+    return len(rows), failed
 
 
 def _text(value: object) -> str:

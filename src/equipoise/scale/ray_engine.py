@@ -1,15 +1,17 @@
 """Blocks on a Ray cluster: Ray Data's `map_batches` with an actor pool, one model an actor."""
 
+import logging
 import pickle
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
 from equipoise._extras import require
 from equipoise.errors import EquipoiseError, InputError
 from equipoise.scale.blocks import Block
-from equipoise.scale.folder import OutFolder
-from equipoise.scale.running import do_block
+from equipoise.scale.folder import OutFolder, do_block
 from equipoise.scale.tasks import Task
 
 _RETRIES = 3
@@ -65,21 +67,37 @@ def on_ray(
         blocks = data.from_items(
             [asdict(block) for block in todo], override_num_blocks=min(len(todo), 1_000)
         )
-        done = blocks.map_batches(
-            BlockWorker,
-            fn_constructor_args=(task, OutFolder(folder.path.resolve())),
-            batch_size=1,
-            num_cpus=1,
-            compute=data.ActorPoolStrategy(size=min(workers, len(todo))),
-            max_task_retries=_RETRIES,
-        )
-        try:
-            for row in done.iter_rows():
-                if row["error"]:
-                    raise pickle.loads(row["error"])
-                yield int(row["rows"]), int(row["failed"])
-        except require("ray.exceptions", extra="ray").RayError as error:
-            raise EquipoiseError(f"the workers of the cluster failed: {error}") from error
+        with warnings.catch_warnings():
+            # It has no other name for the bound yet; the extra's own bound keeps 2.64 away.
+            warnings.filterwarnings("ignore", "`ray_remote_args` is deprecated")
+            done = blocks.map_batches(
+                BlockWorker,
+                fn_constructor_args=(task, OutFolder(folder.path.resolve())),
+                batch_size=1,
+                num_cpus=1,
+                compute=data.ActorPoolStrategy(size=min(workers, len(todo))),
+                max_task_retries=_RETRIES,
+            )
+        with _quiet("ray.data"):
+            try:
+                for row in done.iter_rows():
+                    if row["error"]:
+                        raise pickle.loads(row["error"])
+                    yield int(row["rows"]), int(row["failed"])
+            except require("ray.exceptions", extra="ray").RayError as error:
+                raise EquipoiseError(f"the workers of the cluster failed: {error}") from error
+
+
+@contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Within, that logger tells warnings only: this package has a bar of its own."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 class cluster:

@@ -13,8 +13,8 @@ from threading import Thread
 from typing import Literal
 
 from equipoise.errors import DetectorError, InputError
-from equipoise.scale.blocks import BLOCK_ROWS, Block, read_blocks, require_columns, rows_of
-from equipoise.scale.folder import OutFolder
+from equipoise.scale.blocks import BLOCK_ROWS, Block, read_blocks, require_columns
+from equipoise.scale.folder import OutFolder, do_block
 from equipoise.scale.tasks import Task
 
 Engine = Literal["local", "ray"]
@@ -93,13 +93,6 @@ def run(
         if progress is not None:
             progress(kept + made, total)
     return Summary(total, made, kept, failed, time.monotonic() - began)
-
-
-def do_block(task: Task, block: Block, folder: OutFolder) -> tuple[int, int]:
-    """(rows, rows that failed) of one block, whose part is written when this returns."""
-    rows = rows_of(block)
-    failed = folder.write(block, rows, task(rows), task.columns)
-    return len(rows), failed
 
 
 def _done(
