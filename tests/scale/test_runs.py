@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.errors import DetectorError, InputError, StoreError
+from equipoise.errors import DetectorError, EquipoiseError, InputError, StoreError
 from equipoise.scale import Embedding, Labeller, OutFolder, RayDetector, run
 from equipoise.testing import FakeDetector
 from equipoise.types import StanceScore
@@ -103,6 +103,20 @@ def test_a_text_in_another_language_has_that_as_its_reason(tmp_path: Path, parts
     assert (first["error"], first["windows"]) == (None, 1)
     assert (second["stance"], second["windows"]) == (None, 0)
     assert "another language" in second["error"]
+
+
+def test_a_cluster_that_is_not_there_is_told_soon(tmp_path: Path, rows_file: Rows) -> None:
+    pytest.importorskip("ray")
+    began = time.monotonic()
+    with pytest.raises(EquipoiseError, match=r"the cluster at 127\.0\.0\.1:1 must be reachable"):
+        run(
+            Labeller(FirstWord(), question=QUESTION),
+            [rows_file(3)],
+            tmp_path / "out",
+            engine="ray",
+            address="127.0.0.1:1",
+        )
+    assert time.monotonic() - began < 60
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+import socket
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from equipoise.scale.blocks import Block
 from equipoise.scale.folder import OutFolder, do_block
 from equipoise.scale.tasks import Task
 
+_REACH_S = 5.0
 _RETRIES = 3
 """Times that blocks are tried again after a worker died over them: a row may be what kills it."""
 
@@ -126,11 +128,30 @@ class cluster:
         if self._address is None:
             self._ray.init(num_cpus=self._cpus, include_dashboard=False, log_to_driver=False)
         else:
+            _require_reachable(self._address)
             self._ray.init(address=self._address, log_to_driver=False)
 
     def __exit__(self, *given: object) -> None:
         if self._ours:
             self._ray.shutdown()
+
+
+def _require_reachable(address: str) -> None:
+    """Nothing, when something listens at HOST:PORT: Ray itself would try for minutes.
+
+    Raises:
+        EquipoiseError: nothing does.
+    """
+    host, _, port = address.rpartition(":")
+    if not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_S).close()
+    except (OSError, OverflowError) as error:
+        raise EquipoiseError(
+            f"the cluster at {address} must be reachable, and is not: {error}. Look at host and "
+            "port: the head of a cluster listens at 6379 unless told otherwise"
+        ) from error
 
 
 def _plain(value: Any) -> Any:
