@@ -119,6 +119,12 @@ def test_both_pictures_tell_it(draw):
         assert words in picture
 
 
+def test_a_key_that_no_document_has_is_told_in_one_word():
+    told = " ".join(str(balance("pppcn", ".....")).split())
+    assert "by source; no document has that key" in told
+    assert "without one" not in told
+
+
 def test_the_words_for_what_was_passed_over():
     picture = str(balance("pppnc", "aaabc"))
     assert (

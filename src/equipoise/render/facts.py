@@ -90,6 +90,8 @@ def _sources(selection: Plain) -> list[tuple[str, str]]:
     places = "place" if sources["most"] == 1 else "places"
     rule = f"at most {sources['most']} {places} of one stance each, by {one_line(sources['key'])}"
     unnamed = selection.get("unsourced", ())
+    if unnamed and len(unnamed) == len(selection["documents"]):
+        return [("Sources", f"{rule}; no document has that key")]
     return [("Sources", f"{rule}{f'; {ranks(unnamed)} without one' if unnamed else ''}")]
 
 
