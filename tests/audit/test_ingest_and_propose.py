@@ -80,6 +80,23 @@ def test_the_modes_differ_in_what_they_let_in(old, seen, first_word) -> None:
     assert numbers == {"warn": (7, 0), "quarantine": (1, 6), "strict": (0, 7)}
 
 
+def test_what_a_batch_replaces_no_longer_counts_as_there(old, seen, first_word) -> None:
+    standing = seen(old)
+    cons = [d for d in old if d.text.startswith("zoos con")]
+    new = [Candidate(d.id, f"zoos pro changed {n}") for n, d in enumerate(cons)]
+    result = screened(new, standing, first_word, mode="warn")
+    (shifted,) = [finding for question, finding in result.findings if question.text == "zoos?"]
+    assert (shifted.mix.pro, shifted.against.con) == (10, 0)
+    assert standing.questions[0].mix().con == 10
+
+
+def test_documents_that_are_there_already_are_no_news(old, seen, first_word) -> None:
+    again = [d for d in old if d.text.startswith("zoos con")]
+    result = screened(again, seen(old), first_word)
+    assert result.passed
+    assert result.findings == ()
+
+
 def test_a_drip_is_seen_against_the_baseline_only(old, seen, first_word) -> None:
     trusted = seen(old)
     grown = seen([*old, *documents("zoos", "con " * 5, "drip")])

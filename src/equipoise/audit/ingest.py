@@ -5,7 +5,7 @@ exact test as a shift, and a drip of small batches by the baseline: what has com
 counts together with what wants to come in now.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -18,7 +18,7 @@ from equipoise.audit.judging import (
     shift,
     within,
 )
-from equipoise.audit.near import passages_of
+from equipoise.audit.near import digest_of, passages_of
 from equipoise.audit.records import Audit, Audited, Finding, Passage, Question, mix_of
 from equipoise.errors import InputError
 from equipoise.retrieval import Embedder, MemoryRetriever, chunk_document
@@ -85,7 +85,8 @@ def screen(
         chunk_words: cut documents into passages of this size, as the index does; None does not.
         baseline: an earlier audit to trust: what came near since then counts with the batch.
 
-    A passage counts at a question when it would come within `Settings.depth`. Of a
+    A passage counts at a question when it would come within `Settings.depth`; one that it takes
+    the place of, by its id and with another text, no longer counts. Of a
     batch that tilts a question, the documents of the leading side are the ones to be held.
 
     Raises:
@@ -104,8 +105,10 @@ def screen(
     batch = list(documents)
     owners, passages = _passages(batch, chunk_words)
     retriever = MemoryRetriever(passages, embedder) if passages else None
+    fresh = {passage.id: digest_of(passage.text) for passage in passages}
     suspicions, ranks = [], []
-    for number, audited in enumerate(standing.questions):
+    for number, seen in enumerate(standing.questions):
+        audited = replace(seen, passages=tuple(_staying(seen.passages, fresh)))
         found = [] if retriever is None else _coming_near(retriever, audited, standing)
         suspicion, rank = _tested(number, audited, found, detector, standing, baseline)
         if suspicion is not None:
@@ -178,6 +181,11 @@ def _since(
                 came = newcomers(audited.passages, old.passages)
                 return within(came, audited, standing.settings.depth), old.passages
     return (), audited.passages
+
+
+def _staying(passages: Iterable[Passage], fresh: Mapping[str, str]) -> Iterator[Passage]:
+    """The passages that the batch does not replace: id -> digest of its own."""
+    return (p for p in passages if fresh.get(p.id, p.digest) == p.digest)
 
 
 def _coming_near(retriever: MemoryRetriever, audited: Audited, standing: Audit) -> list[Candidate]:
