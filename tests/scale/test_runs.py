@@ -135,6 +135,13 @@ def test_an_address_that_cannot_serve_is_refused(
             engine=engine,
             address=address,
         )
+    assert not (tmp_path / "out").exists()
+
+
+def test_results_that_cannot_have_a_folder_are_refused(tmp_path: Path, rows_file: Rows) -> None:
+    file = rows_file(3)
+    with pytest.raises(InputError, match="need a folder"):
+        run(Labeller(FirstWord(), question=QUESTION), [file], file)
 
 
 def test_another_run_is_refused(tmp_path: Path, rows_file: Rows) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise._extras import require
-from equipoise.errors import StoreError
+from equipoise.errors import InputError, StoreError
 from equipoise.scale.blocks import Block, rows_of
 from equipoise.scale.tasks import Made, Row, Task
 
@@ -30,6 +30,7 @@ class OutFolder:
         """Nothing, when this folder is new or belongs to this very run.
 
         Raises:
+            InputError: there cannot be a folder.
             StoreError: it belongs to another run, holds other things, or cannot be written.
         """
         wanted = {
@@ -41,6 +42,11 @@ class OutFolder:
         file = self.path / MANIFEST
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"the results need a folder, and {self.path} cannot be one: {error.strerror}"
+            ) from error
+        try:
             if not file.exists():
                 if any(self.path.iterdir()):
                     raise StoreError(f"{self.path} must be empty or hold a run, and holds others")

@@ -79,8 +79,7 @@ def run(
     if not blocks:
         raise InputError("the inputs must have at least one row, and have none")
     require_columns(task.needs, blocks)
-    if engine == "local" and address is not None:
-        raise InputError(f'an address is for the engine "ray", and {address!r} came with "local"')
+    _require_engine(engine, address)
     folder = OutFolder(out)
     folder.claim(task, blocks)
     todo = folder.missing(blocks)
@@ -93,6 +92,18 @@ def run(
         if progress is not None:
             progress(kept + made, total)
     return Summary(total, made, kept, failed, time.monotonic() - began)
+
+
+def _require_engine(engine: str, address: str | None) -> None:
+    if engine not in ("local", "ray"):
+        raise InputError(f'engine must be "local" or "ray", got {engine!r}')
+    if engine == "local" and address is not None:
+        raise InputError(f'an address is for the engine "ray", and {address!r} came with "local"')
+    if address is not None and address.startswith("ray://"):
+        raise InputError(
+            'the address of a cluster must be "auto" on one of its machines, or HOST:6379; Ray '
+            f"Data does not run through a Ray Client, and {address!r} is one's"
+        )
 
 
 def _done(
@@ -108,8 +119,6 @@ def _done(
         from equipoise.scale.ray_engine import on_ray
 
         yield from on_ray(task, todo, folder, workers=workers, address=address)
-    elif engine != "local":
-        raise InputError(f'engine must be "local" or "ray", got {engine!r}')
     elif workers == 1:
         for block in todo:
             yield do_block(task, block, folder)
